@@ -1,0 +1,3 @@
+//! One answer from its first chunk to its last event. Pure.
+
+pub mod event;

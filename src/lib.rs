@@ -1,0 +1,10 @@
+//! citewire: a streaming citation gateway.
+
+pub mod answer;
+pub mod cite;
+pub mod prompt;
+
+#[cfg(feature = "gateway")]
+pub mod model;
+#[cfg(feature = "gateway")]
+pub mod retrieve;

@@ -1,0 +1,3 @@
+//! The process.
+
+fn main() {}
