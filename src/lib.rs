@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod cite;
 pub mod prompt;
+pub mod wire;
 
 #[cfg(feature = "gateway")]
 pub mod model;

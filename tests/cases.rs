@@ -2,6 +2,8 @@
 
 mod support;
 
+use citewire::answer::event::{FinishReason, OnProblem, Verdict};
+use citewire::answer::settle::{Policy, settle};
 use citewire::cite::check::{Report, Rules, check};
 use citewire::cite::marker::Grammar;
 use citewire::cite::span::Ruler;
@@ -52,4 +54,27 @@ fn difference(case: &Case) -> Option<String> {
         "{}: {text:?}\n  got      {markers:?}\n  expected {:?}\n  got      {problems:?}\n  expected {expected:?}",
         case.name, case.markers
     ))
+}
+
+#[test]
+fn strip_takes_out_invalid_numbers_and_nothing_else() {
+    for case in cases("strip") {
+        let grammar = Grammar::default();
+        let rules = Rules { grammar: &grammar, refusal: &case.refusal };
+        let policy = Policy { rules, on_problem: OnProblem::Strip };
+        let settlement = settle(case.text(), &FinishReason::new("stop"), &case.sources(), policy);
+        assert_eq!(Some(&settlement.text), case.stripped.as_ref(), "{}", case.name);
+        let left = check(&settlement.text, &case.sources(), rules);
+        let markers: Vec<_> =
+            left.markers.iter().map(|m| (m.span.of(&settlement.text).to_owned(), m.numbers())).collect();
+        let expected: Vec<_> = case.markers.iter().map(|m| (m.0.clone(), m.1.clone())).collect();
+        assert_eq!(markers, expected, "{}", case.name);
+        let mut problems: Vec<_> = settlement.judgement.problems.iter().map(|p| (p.code.to_string(), p.n)).collect();
+        let mut all: Vec<_> = case.problems.iter().map(|p| (p.code.clone(), p.n)).collect();
+        problems.sort();
+        all.sort();
+        assert_eq!(problems, all, "{}", case.name);
+        let changed = settlement.text != case.text();
+        assert_eq!(settlement.judgement.verdict == Verdict::Corrected, changed, "{}", case.name);
+    }
 }

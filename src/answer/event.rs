@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::cite::check::{Citation, Problem};
+use crate::cite::source::Sources;
+
 /// What a model sends, already taken out of its protocol.
 #[derive(Debug, Clone)]
 pub enum Chunk {
@@ -183,4 +186,156 @@ impl Failure {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), param: None, retry_after: None }
     }
+}
+
+/// What happens in an answer's life, in the order of the event grammar:
+/// `start (status | delta | reasoning | tool)* (annotate | replace) done` or
+/// `start (status | delta | reasoning | tool)* error`.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// The text stands; here is what the checks found.
+    Annotate(Judgement),
+    /// A piece of the text, no marker cut.
+    Delta(String),
+    /// The end of an answer that was settled.
+    Done(Done),
+    /// The end of an answer that was not.
+    Error(Failure),
+    /// The model's notes to itself.
+    Reasoning(String),
+    /// The text is replaced by this one, and this is what the checks found.
+    Replace(String, Judgement),
+    /// Sources are known, the model is about to be asked.
+    Start(Start),
+    /// The text is complete and being checked, or the model was asked once more.
+    Status(Phase),
+    /// A tool-call delta as the model sent it.
+    Tool(Box<RawValue>),
+}
+
+/// The fixed facts of an answer.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// Its unguessable id, `ans_…`.
+    pub answer: String,
+    /// What the answer looks like.
+    pub format: Format,
+    /// When text is shown.
+    pub delivery: Delivery,
+    /// The model's name.
+    pub model: String,
+    /// The numbered sources.
+    pub sources: Sources,
+    /// They were found by a retriever, so the client does not have their text yet.
+    pub retrieved: bool,
+}
+
+/// What an answer looks like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Text with markers.
+    #[default]
+    Prose,
+}
+
+/// When text is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// Nothing before the answer is settled.
+    Hold,
+    /// As it comes.
+    #[default]
+    Stream,
+}
+
+/// What happens when a check of severity error failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnProblem {
+    /// Keep the text, send the problems.
+    #[default]
+    Annotate,
+    /// Replace the answer by the refusal.
+    Refuse,
+    /// Take the invalid numbers out of the text.
+    Strip,
+}
+
+/// What is going on while no text comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The text is complete and being checked.
+    Checking,
+}
+
+/// What was decided about an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Errors or warnings are listed; the text stands.
+    Annotated,
+    /// Nothing is wrong.
+    Clean,
+    /// The text was corrected.
+    Corrected,
+    /// There is no answer: a state, not a phrase.
+    Refused,
+    /// No sources were given and none is cited.
+    Unchecked,
+}
+
+/// Why an answer was corrected or refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// A check failed and `on_problem` is `refuse`.
+    CheckFailed,
+    /// The model wrote the refusal sentence.
+    ModelRefused,
+    /// Nothing was found, so no model was asked.
+    NoSources,
+    /// Invalid numbers were taken out.
+    Strip,
+}
+
+/// The judgement of a complete answer.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// What was decided.
+    pub verdict: Verdict,
+    /// Why, for corrected and refused answers.
+    pub reason: Option<Reason>,
+    /// One per marker and valid number, placed in the text that stands.
+    pub citations: Vec<Citation>,
+    /// What the checks found. Fixed ones are placed in the first text, the others in the text that stands.
+    pub problems: Vec<Problem>,
+    /// A person should look at it.
+    pub needs_human_review: bool,
+}
+
+/// The last event of a settled answer.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// Why the model stopped; `None`: no model was asked.
+    pub finish: Option<FinishReason>,
+    /// Sum over all calls, when the server counted.
+    pub usage: Option<Usage>,
+    /// Calls made, transport retries not counted.
+    pub model_calls: u32,
+    /// How long things took.
+    pub timings: Timings,
+}
+
+/// Durations since the request came, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Timings {
+    /// Finding sources; `None`: nobody searched.
+    pub retrieve: Option<u64>,
+    /// Until the first text was released.
+    pub first_delta: Option<u64>,
+    /// Until the end.
+    pub total: u64,
 }

@@ -1,4 +1,12 @@
-//! One answer from its first chunk to its last event. Pure.
+//! One answer from its first chunk to its last event. Pure: no clock, no I/O.
+//!
+//! - [`event`]: what comes in and what goes out.
+//! - [`holdback`]: the emitter that never lets half a marker through.
+//! - [`machine`]: chunks in, events out.
+//! - [`settle`](mod@settle): keep, strip or refuse. `strip` does the cutting.
 
 pub mod event;
 pub mod holdback;
+pub mod machine;
+pub mod settle;
+mod strip;

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::marker::{self, Found, Grammar, Marker, Names};
 use super::source::Sources;
-use super::span::Span;
+use super::span::{Located, Ruler, Span};
 
 /// What every check needs to know besides the text.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +37,10 @@ pub struct Report {
 pub struct Citation {
     /// The source's number, 1..=N.
     pub n: u32,
-    /// The marker, a linked url included.
-    pub span: Span,
+    /// The marker as written, a linked url included.
+    pub marker: String,
+    /// Where it stands.
+    pub at: Located,
 }
 
 /// Something that a check found.
@@ -47,7 +49,7 @@ pub struct Problem {
     /// Which check; its severity follows.
     pub code: Code,
     /// Where in the text, when it has a place.
-    pub span: Option<Span>,
+    pub at: Option<Located>,
     /// One line for a person.
     pub message: String,
     /// The number that it is about.
@@ -145,11 +147,11 @@ impl fmt::Display for Code {
 impl Problem {
     /// A problem of the whole answer.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, span: None, message: message.into(), n: None, id: None, hint: None, fixed: false }
+        Self { code, at: None, message: message.into(), n: None, id: None, hint: None, fixed: false }
     }
 
-    fn at(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self { span: Some(span), ..Self::new(code, message) }
+    fn at(code: Code, at: Located, message: impl Into<String>) -> Self {
+        Self { at: Some(at), ..Self::new(code, message) }
     }
 }
 
@@ -167,12 +169,21 @@ pub fn check(text: &str, sources: &Sources, rules: Rules<'_>) -> Report {
     let found = marker::find(text, sources, rules.grammar);
     let mut problems = Vec::new();
     let mut citations = Vec::new();
+    let ruler = Ruler::new(text);
     let zero_based = counts_from_zero(&found.markers, sources);
     for marker in &found.markers {
-        judge(marker, sources, zero_based, &mut citations, &mut problems);
+        judge(
+            marker,
+            marker.span.of(text),
+            ruler.locate(marker.span),
+            sources,
+            zero_based,
+            &mut citations,
+            &mut problems,
+        );
     }
-    problems.extend(odd_texts(text, &found));
-    problems.sort_by_key(|p| p.span.map(|s| s.start));
+    problems.extend(odd_texts(text, &ruler, &found));
+    problems.sort_by_key(|p| p.at.map(|at| at.bytes.start));
     let is_refusal = same_sentence(text, rules.refusal);
     let refuses = is_refusal || same_sentence(&less_markers(text, &found.markers), rules.refusal);
     if refuses && !found.markers.is_empty() {
@@ -185,17 +196,18 @@ pub fn check(text: &str, sources: &Sources, rules: Rules<'_>) -> Report {
 
 fn judge(
     marker: &Marker,
+    written: &str,
+    at: Located,
     sources: &Sources,
     zero_based: bool,
     citations: &mut Vec<Citation>,
     problems: &mut Vec<Problem>,
 ) {
-    let span = marker.span;
     for n in marker.numbers() {
         if sources.numbered(n).is_some() {
-            citations.push(Citation { n, span });
+            citations.push(Citation { n, marker: written.to_owned(), at });
         } else {
-            let problem = Problem::at(Code::OutOfRange, span, format!("citation out of range: {n}"));
+            let problem = Problem::at(Code::OutOfRange, at, format!("citation out of range: {n}"));
             problems.push(Problem { n: Some(n), hint: zero_based.then_some(Hint::ZeroBased), ..problem });
         }
     }
@@ -204,13 +216,13 @@ fn judge(
         match &item.names {
             Names::Unknown(id) if !unknown.contains(&id.as_str()) => {
                 unknown.push(id);
-                let problem = Problem::at(Code::UnknownSource, span, format!("unknown source: {id}"));
+                let problem = Problem::at(Code::UnknownSource, at, format!("unknown source: {id}"));
                 problems.push(Problem { id: Some(id.clone()), ..problem });
             }
             Names::Range { ends: (a, b), .. } if item.names.is_odd_range() => {
                 let message =
                     format!("range {a}-{b} is not a range of up to nine sources in order: only its ends were read");
-                problems.push(Problem::at(Code::RangeTooWide, span, message));
+                problems.push(Problem::at(Code::RangeTooWide, at, message));
             }
             _ => {}
         }
@@ -229,19 +241,21 @@ fn counts_from_zero(markers: &[Marker], sources: &Sources) -> bool {
     zero
 }
 
-fn odd_texts<'a>(text: &'a str, found: &'a Found) -> impl Iterator<Item = Problem> + 'a {
+fn odd_texts<'a>(text: &'a str, ruler: &'a Ruler<'_>, found: &'a Found) -> impl Iterator<Item = Problem> + 'a {
     let look_alikes = found.look_alikes.iter().map(|span| {
-        let written = span.of(text);
-        Problem::at(Code::LooksLikeCitation, *span, format!("looks like a citation but cannot be read: {written}"))
+        let message = format!("looks like a citation but cannot be read: {}", span.of(text));
+        Problem::at(Code::LooksLikeCitation, ruler.locate(*span), message)
     });
     let definitions = found.definitions.iter().flat_map(|(span, numbers)| {
-        numbers.iter().map(|n| Problem {
-            n: Some(*n),
-            ..Problem::at(Code::MarkerDefinition, *span, format!("the answer defines marker {n} itself"))
+        let at = ruler.locate(*span);
+        numbers.iter().map(move |n| {
+            let problem = Problem::at(Code::MarkerDefinition, at, format!("the answer defines marker {n} itself"));
+            Problem { n: Some(*n), ..problem }
         })
     });
-    let unclosed =
-        found.unclosed.map(|span| Problem::at(Code::UnclosedMarker, span, "the answer ends inside an unclosed marker"));
+    let unclosed = found
+        .unclosed
+        .map(|span| Problem::at(Code::UnclosedMarker, ruler.locate(span), "the answer ends inside an unclosed marker"));
     look_alikes.chain(definitions).chain(unclosed)
 }
 

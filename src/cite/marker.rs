@@ -141,6 +141,12 @@ pub struct Found {
     pub regions: Vec<Region>,
 }
 
+/// The form in which models are asked to cite source `n`. [`find`] reads it in every setting.
+#[must_use]
+pub fn write(n: u32) -> String {
+    format!("[{n}]")
+}
+
 /// Finds the markers of `text`. Never fails; linear in the length of `text`.
 ///
 /// ```

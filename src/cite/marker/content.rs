@@ -221,7 +221,7 @@ impl Reader<'_> {
             }
             Some('†') => {
                 let from = cursor.at();
-                cursor.to_end();
+                cursor.skip_rest();
                 item.locator = Some(Span::new(from, cursor.at()));
                 item.span.end = cursor.at();
             }
@@ -331,7 +331,7 @@ impl<'a> Cursor<'a> {
         Some(c)
     }
 
-    fn to_end(&mut self) {
+    fn skip_rest(&mut self) {
         self.read = self.content.len();
     }
 
