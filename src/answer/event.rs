@@ -118,6 +118,38 @@ pub enum Fault {
 }
 
 impl ErrorCode {
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        use ErrorCode as E;
+        match self {
+            E::Abandoned => "abandoned",
+            E::AnswerTooLong => "answer_too_long",
+            E::Conflict => "conflict",
+            E::Internal => "internal",
+            E::InvalidRequest => "invalid_request",
+            E::LogUnavailable => "log_unavailable",
+            E::MethodNotAllowed => "method_not_allowed",
+            E::ModelError => "model_error",
+            E::ModelRateLimited => "model_rate_limited",
+            E::ModelRejected => "model_rejected",
+            E::ModelStreamInvalid => "model_stream_invalid",
+            E::ModelTimeout => "model_timeout",
+            E::ModelTruncated => "model_truncated",
+            E::ModelUnreachable => "model_unreachable",
+            E::NotFound => "not_found",
+            E::PayloadTooLarge => "payload_too_large",
+            E::RateLimited => "rate_limited",
+            E::RetrieverFailed => "retriever_failed",
+            E::RetrieverTimeout => "retriever_timeout",
+            E::ShuttingDown => "shutting_down",
+            E::Stopped => "stopped",
+            E::TooManyAnswers => "too_many_answers",
+            E::Unauthorized => "unauthorized",
+            E::UnsupportedMediaType => "unsupported_media_type",
+        }
+    }
+
     /// Whose fault it is.
     #[must_use]
     pub fn fault(self) -> Fault {

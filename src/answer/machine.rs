@@ -88,6 +88,12 @@ impl Answer {
         self.finish.is_some()
     }
 
+    /// Why the model stopped, once it has said so.
+    #[must_use]
+    pub fn finish_reason(&self) -> Option<&FinishReason> {
+        self.finish.as_ref()
+    }
+
     /// Counts a call to the model.
     pub fn called(&mut self) {
         self.model_calls += 1;
