@@ -188,6 +188,7 @@ impl Decoder {
 }
 
 /// What one line says.
+#[derive(Clone, Copy)]
 enum Field<'l> {
     Data(&'l [u8]),
     /// A blank line: the block is over.
