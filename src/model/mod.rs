@@ -3,6 +3,10 @@
 //!
 //! Invariant: a stream never ends quietly. `Ok(None)` comes only after [`Chunk::Finish`]; everything else is an error.
 
+pub mod openai;
+pub mod script;
+pub mod sse;
+
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -77,7 +81,7 @@ pub enum ModelError {
     /// The server does not want this request.
     #[error("the model server rejected the request with status {status}")]
     Rejected {
-        /// HTTP status, 4xx.
+        /// HTTP status, 4xx or a redirect.
         status: u16,
     },
     /// Nothing came in time.
