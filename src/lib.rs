@@ -6,6 +6,8 @@ pub mod prompt;
 pub mod wire;
 
 #[cfg(feature = "gateway")]
+pub mod config;
+#[cfg(feature = "gateway")]
 pub mod log;
 #[cfg(feature = "gateway")]
 pub mod model;
