@@ -3,6 +3,7 @@
 //!
 //! Invariant: a stream never ends quietly. `Ok(None)` comes only after [`Chunk::Finish`]; everything else is an error.
 
+pub mod openai;
 pub mod script;
 pub mod sse;
 
@@ -80,7 +81,7 @@ pub enum ModelError {
     /// The server does not want this request.
     #[error("the model server rejected the request with status {status}")]
     Rejected {
-        /// HTTP status, 4xx.
+        /// HTTP status, 4xx or a redirect.
         status: u16,
     },
     /// Nothing came in time.
