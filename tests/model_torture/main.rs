@@ -151,7 +151,10 @@ async fn a_line_without_end_is_refused() {
         peer.closed().await;
     };
     let (answer, ()) = tokio::join!(answer(&model), served);
-    assert_eq!(answer.show(), "a: Invalid { what: \"expected at most 1048576 bytes in a line, got more\" }");
+    assert_eq!(
+        answer.show(),
+        "a: Invalid { what: \"expected at most 1048576 bytes in a line, an event or a body, got more\" }"
+    );
 }
 
 /// What a model makes of a server that writes this and then ends the connection, with a FIN or a reset.

@@ -1,12 +1,12 @@
 //! One call: connect or take an idle connection, send, judge the head, read the body.
 //!
 //! ```text
-//!            pooled                   2xx            finish reason, end
-//! New ──┬──────────────▶ Waiting ──────────▶ Reading ───────────────────▶ Over (connection kept)
-//!       └─▶ Connecting ──▶ │  ▲                 └──── any error ────────▶ Over (connection closed)
-//!              ▲   └───────┼──┘
-//!              └── retry ──┘ 5xx, no connection, or an idle one that had died
+//! New ─▶ Connecting ─▶ Waiting ─▶ Reading ─▶ Over
+//!  │         ▲         ▲   │
+//!  │         └─ retry ─│───┘  5xx, no connection, or an idle one that had died
+//!  └─ idle connection ─┘
 //! ```
+//! A whole answer leaves its connection in the pool; an error closes it.
 //! Dropping it in any state closes the socket.
 
 use std::sync::Arc;
@@ -120,29 +120,9 @@ impl Call {
         }
     }
 
-    fn poll_reading(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, ModelError>> {
-        let State::Reading { connection, reader } = &mut self.state else {
-            return Poll::Ready(Err(ModelError::Truncated));
-        };
-        let mut next = reader.next();
-        if next.is_none() {
-            while !reader.is_full() {
-                match connection.poll_piece(cx) {
-                    Poll::Ready(Some(Ok(piece))) => reader.push(&piece),
-                    Poll::Ready(Some(Err(_))) => reader.finish(BodyEnd::Cut),
-                    Poll::Ready(None) => reader.finish(BodyEnd::Complete),
-                    Poll::Pending => break,
-                }
-            }
-            next = reader.next();
-        }
-        next.map_or(Poll::Pending, Poll::Ready)
-    }
-
-    /// Keeps the connection of a whole answer and closes any other.
-    fn end(&mut self, whole: &Result<Option<Chunk>, ModelError>) {
-        if let (State::Reading { connection, .. }, Ok(None)) = (std::mem::replace(&mut self.state, State::Over), whole)
-        {
+    /// Ends the call and leaves its connection to the next one.
+    fn keep_connection(&mut self) {
+        if let State::Reading { connection, .. } = std::mem::replace(&mut self.state, State::Over) {
             self.upstream.pool.put(connection);
         }
     }
@@ -161,10 +141,12 @@ impl ModelStream for Call {
                     let head = ready!(connection.poll_head(cx));
                     self.take_head(head)?;
                 }
-                State::Reading { .. } => {
-                    let next = ready!(self.poll_reading(cx));
-                    if !matches!(next, Ok(Some(_))) {
-                        self.end(&next);
+                State::Reading { connection, reader } => {
+                    let next = ready!(poll_reading(connection, reader, cx));
+                    match &next {
+                        Ok(Some(_)) => {}
+                        Ok(None) => self.keep_connection(),
+                        Err(_) => self.state = State::Over,
                     }
                     return Poll::Ready(next);
                 }
@@ -176,4 +158,24 @@ impl ModelStream for Call {
     fn attempts(&self) -> u32 {
         self.attempts
     }
+}
+
+/// Gives out what is there, or reads all that can be read now.
+fn poll_reading(
+    connection: &mut Connection,
+    reader: &mut Reader,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Option<Chunk>, ModelError>> {
+    if let Some(next) = reader.next() {
+        return Poll::Ready(next);
+    }
+    while !reader.is_full() {
+        match connection.poll_piece(cx) {
+            Poll::Ready(Some(Ok(piece))) => reader.push(&piece),
+            Poll::Ready(Some(Err(_))) => reader.finish(BodyEnd::Cut),
+            Poll::Ready(None) => reader.finish(BodyEnd::Complete),
+            Poll::Pending => break,
+        }
+    }
+    reader.next().map_or(Poll::Pending, Poll::Ready)
 }

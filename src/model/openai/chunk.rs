@@ -4,8 +4,9 @@
 //! Strict where a mistake would lose text, lenient where it would only lose a remark.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -13,10 +14,10 @@ use crate::answer::event::Usage;
 use crate::model::ModelError;
 
 /// A `chat.completion.chunk` or a `chat.completion`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 pub(super) struct ChatChunk<'a> {
-    #[serde(borrow)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow, default)]
+    choices: Choices<'a>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -25,11 +26,15 @@ pub(super) struct ChatChunk<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// One of several answers; only number 0 is read.
-#[derive(Debug, Deserialize)]
+/// The list of answers. We ask for one, number 0, and keep no other, however long the list is.
+#[derive(Debug, Default)]
+struct Choices<'a>(Option<Choice<'a>>);
+
+/// A piece of one answer.
+#[derive(Debug, serde::Deserialize)]
 pub(super) struct Choice<'a> {
     #[serde(default)]
-    pub(super) index: i64,
+    index: i64,
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow)]
@@ -40,7 +45,7 @@ pub(super) struct Choice<'a> {
 }
 
 /// A piece of the answer, or all of it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 pub(super) struct Delta<'a> {
     #[serde(borrow)]
     pub(super) content: Option<Text<'a>>,
@@ -56,11 +61,11 @@ pub(super) struct Delta<'a> {
 }
 
 /// A string, borrowed unless it has escapes.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 #[serde(transparent)]
 pub(super) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 struct Tokens {
     #[serde(default)]
     prompt_tokens: u64,
@@ -83,11 +88,16 @@ impl<'a> ChatChunk<'a> {
         parse(text)
     }
 
+    /// What it says about our answer.
+    pub(super) fn choice(&self) -> Option<&Choice<'a>> {
+        self.choices.0.as_ref()
+    }
+
     /// True for every shape in which servers report that they failed.
     pub(super) fn is_error(&self) -> bool {
         let object = lenient::<Text<'_>>(self.object);
-        let reasons = self.choices.iter().flatten().filter_map(|choice| choice.finish_reason.as_ref());
-        self.error.is_some() || object.iter().chain(reasons).any(|word| word.as_str() == "error")
+        let reason = self.choice().and_then(|choice| choice.finish_reason.as_ref());
+        self.error.is_some() || object.iter().chain(reason).any(|word| word.as_str() == "error")
     }
 
     /// The tokens counted so far, if this chunk has them.
@@ -95,6 +105,36 @@ impl<'a> ChatChunk<'a> {
         let Tokens { prompt_tokens, completion_tokens, total_tokens } = lenient(self.usage)?;
         let total_tokens = total_tokens.unwrap_or_else(|| prompt_tokens.saturating_add(completion_tokens));
         Some(Usage { prompt_tokens, completion_tokens, total_tokens })
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ChoicesVisitor)
+    }
+}
+
+struct ChoicesVisitor;
+
+impl<'de> Visitor<'de> for ChoicesVisitor {
+    type Value = Choices<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of choices or null")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut ours = None;
+        while let Some(choice) = list.next_element::<Choice<'de>>()? {
+            if choice.index == 0 && ours.replace(choice).is_some() {
+                return Err(A::Error::custom("two choices with the same index"));
+            }
+        }
+        Ok(Choices(ours))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Choices(None))
     }
 }
 

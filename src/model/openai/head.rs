@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use hyper::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 
 use super::chunk::invalid;
@@ -33,6 +33,9 @@ pub(super) fn judge<B>(head: &Response<B>) -> Result<Format, ModelError> {
 
 /// Servers that say nothing, or plain text, are believed to stream.
 fn format(headers: &HeaderMap) -> Result<Format, ModelError> {
+    if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        return Err(invalid("a body as it is", "a compressed one, unasked"));
+    }
     let value = headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("something unreadable"));
     let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
@@ -80,6 +83,9 @@ mod tests {
             check(200, &[("content-type", kind)], "Ok(EventStream)");
         }
         check(200, &[("content-type", "application/json; charset=utf-8")], "Ok(Json)");
+        check(200, &[("content-encoding", "identity")], "Ok(EventStream)");
+        let compressed = "Err(Invalid { what: \"expected a body as it is, got a compressed one, unasked\" })";
+        check(200, &[("content-encoding", "gzip")], compressed);
         for (kind, shown) in [("text/html; charset=utf-8", "text/html"), ("a/b", "a/b"), ("ü", "something unreadable")]
         {
             let invalid = format!("Err(Invalid {{ what: \"expected text/event-stream, got {shown}\" }})");

@@ -113,7 +113,7 @@ impl Reader {
 #[derive(Debug, Default)]
 struct Inbox {
     chunks: VecDeque<Chunk>,
-    /// Text in `chunks`, and an allowance for the rest.
+    /// Bytes of what the model said, in all of `chunks`.
     bytes: usize,
     /// A finish reason came.
     finished: bool,
@@ -151,17 +151,19 @@ impl Inbox {
 
     fn take_chunk(&mut self, chunk: &ChatChunk<'_>, format: Format) -> Result<(), ModelError> {
         self.usage = chunk.usage().or(self.usage);
-        for choice in chunk.choices.iter().flatten().filter(|choice| choice.index == 0) {
+        if let Some(choice) = chunk.choice() {
             match format {
                 Format::EventStream => choice.delta.iter().try_for_each(|delta| self.take_delta(delta))?,
                 Format::Json => choice.message()?.iter().try_for_each(|message| self.take_delta(message))?,
             }
-            match &choice.finish_reason {
-                Some(reason) if !chunk.is_error() => self.take_finish(reason.as_str()),
-                _ => {}
-            }
         }
-        if chunk.is_error() { Err(ModelError::Failed { status: None }) } else { Ok(()) }
+        if chunk.is_error() {
+            return Err(ModelError::Failed { status: None });
+        }
+        if let Some(reason) = chunk.choice().and_then(|choice| choice.finish_reason.as_ref()) {
+            self.take_finish(reason.as_str());
+        }
+        Ok(())
     }
 
     fn take_delta(&mut self, delta: &Delta<'_>) -> Result<(), ModelError> {
@@ -252,7 +254,7 @@ fn one_line(json: &RawValue) -> Box<RawValue> {
 
 impl From<TooLong> for ModelError {
     fn from(TooLong { max_line_bytes }: TooLong) -> Self {
-        invalid(&format!("at most {max_line_bytes} bytes in a line"), "more")
+        invalid(&format!("at most {max_line_bytes} bytes in a line, an event or a body"), "more")
     }
 }
 

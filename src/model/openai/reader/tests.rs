@@ -170,10 +170,17 @@ fn errors_come_after_the_text() {
         &[A, r#"{"choices":[{"delta":{"content":["x"]}}]}"#, STOP],
         &["\"a\"", &invalid_as("a field of another type (column 32)")],
     );
+    check(
+        &[A, r#"{"choices":[{"delta":{}},{"index":1},{"delta":{}}]}"#],
+        &["\"a\"", &invalid_as("a field of another type (column 50)")],
+    );
     let late = "Invalid { what: \"expected the end of the stream, got more text after the finish reason\" }";
     check(&[A, STOP, B], &["\"a\"", "stop", late]);
     let long = format!(r#"{{"choices":[{{"delta":{{"content":"{}"}}}}]}}"#, "x".repeat(512));
-    check(&[A, &long], &["\"a\"", "Invalid { what: \"expected at most 512 bytes in a line, got more\" }"]);
+    check(
+        &[A, &long],
+        &["\"a\"", "Invalid { what: \"expected at most 512 bytes in a line, an event or a body, got more\" }"],
+    );
 }
 
 #[test]
@@ -203,7 +210,11 @@ fn a_server_that_does_not_stream() {
     check(r#"{"detail":"nothing we know"}"#, BodyEnd::Complete, &["Truncated"]);
     check("nonsense", BodyEnd::Complete, &[&invalid_as("something that is not an object")]);
     let long = format!("{{\"x\":\"{}\"}}", "x".repeat(512));
-    check(&long, BodyEnd::Complete, &["Invalid { what: \"expected at most 512 bytes in a line, got more\" }"]);
+    check(
+        &long,
+        BodyEnd::Complete,
+        &["Invalid { what: \"expected at most 512 bytes in a line, an event or a body, got more\" }"],
+    );
 }
 
 #[test]
