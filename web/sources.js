@@ -146,7 +146,7 @@ function newRow({ n, id, title: given, url: address, text = "" }) {
 function light({ passage, text }, citation) {
   const window = citation?.evidence;
   if (!window) {
-    passage.replaceChildren(make("mark", "", drawn(text)));
+    passage.replaceChildren(make("mark", "whole", drawn(text)));
     return passage;
   }
   const { start_u16: start, end_u16: end } = window;

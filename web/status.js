@@ -87,10 +87,10 @@ export class Status {
   }
 
   /** `words` as `errorWords` gives them. */
-  fail({ sentence, action, wait }, left = wait) {
-    this.#show(sentence(left), { symbol: "✕", tone: "bad", buttons: action === null ? [] : [action] });
+  fail(words, left = words.wait) {
+    this.#show(words.sentence(left), { symbol: "✕", tone: words.tone, buttons: words.action === null ? [] : [words.action] });
     this.#buttons.again.disabled = left > 0;
-    this.#later(1000, () => left > 0 && this.fail({ sentence, action, wait }, left - 1));
+    this.#later(1000, () => left > 0 && this.fail(words, left - 1));
   }
 
   #hold(sentence) {

@@ -209,7 +209,9 @@ export class AnswerView {
 
   #listProblems(problems) {
     const el = this.#parts.problems;
-    const items = problems.flatMap((problem, i) => (problem.fixed ? [] : [this.#problemItem(problem, i)]));
+    const standing = problems.map((problem, i) => ({ problem, i })).filter(({ problem }) => !problem.fixed);
+    standing.sort((a, b) => (a.problem.start_u16 ?? Infinity) - (b.problem.start_u16 ?? Infinity));
+    const items = standing.map(({ problem, i }) => this.#problemItem(problem, i));
     el.hidden = items.length === 0;
     el.open = false;
     el.replaceChildren(make("summary", "", showProblems(items.length)), make("ul", "", ...items));
@@ -287,8 +289,9 @@ export class AnswerView {
 
 /** The words around a problem, so that a reader knows it without searching. */
 function excerpt(text, { start_u16: start, end_u16: end }) {
-  const from = Math.max(0, start - AROUND);
-  const to = Math.min(text.length, end + AROUND);
-  const words = text.slice(from, to).replace(/\s+/g, " ").trim();
-  return `${from > 0 ? "…" : ""}${words}${to < text.length ? "…" : ""}`;
+  const before = text.slice(Math.max(0, start - AROUND), start);
+  const after = text.slice(end, end + AROUND);
+  const head = start > AROUND ? before.replace(/^\S*\s/, "… ") : before;
+  const tail = text.length > end + AROUND ? after.replace(/\s\S*$/, " …") : after;
+  return drawn(`${head}${text.slice(start, end)}${tail}`.replace(/\s+/g, " ").trim());
 }

@@ -155,11 +155,11 @@ export function evidenceHint({ evidence, overlap }) {
 const BUSY_FOR_S = 5;
 const BUSY = new Set(["rate_limited", "model_rate_limited", "too_many_answers"]);
 
-/** Sentence and offered action (`again`, `ask`, `edit`, `key` or none) of an error. `wait`: seconds to count down. */
+/** Sentence, tone and offered action (`again`, `ask`, `edit`, `key` or none) of an error. `wait`: seconds to count down. */
 export function errorWords({ code, message, retryable, retry_after }) {
   if (BUSY.has(code)) {
     const sentence = (s) => (s > 0 ? `Busy. Try again in ${s} s.` : "Busy. Try again now.");
-    return { sentence, action: "again", wait: retry_after ?? BUSY_FOR_S };
+    return { sentence, tone: "bad", action: "again", wait: retry_after ?? BUSY_FOR_S };
   }
   const fixed = {
     model_unreachable: ["The model did not answer."],
@@ -176,5 +176,6 @@ export function errorWords({ code, message, retryable, retry_after }) {
     no_connection: [WAITING.still],
   };
   const [sentence, action] = fixed[code] ?? [`Something went wrong in citewire (${code}).`];
-  return { sentence: () => sentence, action: action ?? (retryable ? "again" : null), wait: 0 };
+  const tone = code === "stopped" ? "muted" : "bad";
+  return { sentence: () => sentence, tone, action: action ?? (retryable ? "again" : null), wait: 0 };
 }
