@@ -1,6 +1,6 @@
 /** The page: ask box, examples, key, and one answer at a time between a client and a view. */
 
-import { Answer } from "./client.js";
+import { Answer, AnswerError } from "./client.js";
 import { AnswerView } from "./view.js";
 
 /** People who listen to the page get at most one message in this time, errors apart. In ms. */
@@ -54,9 +54,11 @@ async function ask(text) {
       view.apply(event);
     }
   } catch (error) {
-    if (answer === own) view.fail(error);
+    if (answer === own) view.fail(error instanceof AnswerError ? error : { code: "page_error" });
+    if (!(error instanceof AnswerError)) throw error;
+  } finally {
+    if (answer === own) answer = null;
   }
-  if (answer === own) answer = null;
 }
 
 function stop() {

@@ -15,6 +15,8 @@ const UNDECIDED = /(?:\[[\d ,;]*|\*{1,2}|(?:^|\n)[ \t]*(?:[-+*•]|\d{1,3}[.)]?|
 const ITEM = /^[ \t]*(?:[-+*•]|(\d{1,3})[.)])[ \t]+/;
 const PENDING = /\[ ?\d{1,3} ?(?:[,;] ?\d{1,3} ?)*\]/g;
 const INLINE = /\r?\n[ \t]*|\*\*|`[^`\n]+`/g;
+/** The same while the closing backtick of the last code may still come: what looks like a marker in it is none. */
+const INLINE_OPEN = /\r?\n[ \t]*|\*\*|`[^`\n]*(?:`|$)/g;
 const LINE_END = /\r?\n/g;
 
 /** How far `text` can be shown before the next piece is known. */
@@ -55,12 +57,14 @@ export function blocksOf(text, from, end) {
 
 /**
  * The pieces of one block: `{kind: text|bold|break|cite|del, start, end}` in order, without gaps.
- * `marks`: places the server judged, or null while it has not, when plain markers become pending chips.
+ * `marks`: places the server judged, or null while it has not, when plain markers become pending chips. `last`: this block
+ * may still grow.
  */
 export function piecesOf(text, block, marks, last) {
   const source = text.slice(block.start, block.end);
   const found = [];
-  for (const match of source.matchAll(block.code ? LINE_END : INLINE)) {
+  const syntax = block.code ? LINE_END : last ? INLINE_OPEN : INLINE;
+  for (const match of source.matchAll(syntax)) {
     const kind = match[0].includes("\n") ? "break" : match[0] === "**" ? "star" : "code";
     found.push({ kind, start: match.index, end: match.index + match[0].length });
   }
@@ -126,12 +130,12 @@ export function marksOf({ citations, problems }) {
     return spans.get(key).chips;
   };
   const weak = problems.filter(isWeak);
-  citations.forEach((citation, index) => {
+  for (const citation of citations) {
     const doubted = weak.some((p) => p.start_u16 === citation.start_u16 && (p.n ?? citation.n) === citation.n);
-    chipsAt(citation).push({ n: citation.n, state: doubted ? "weak" : "valid", citation, index });
-  });
+    chipsAt(citation).push({ n: citation.n, state: doubted ? "weak" : "valid", citation });
+  }
   problems.forEach((problem, index) => {
-    if (!isInvalid(problem) || problem.fixed || problem.start_u16 === undefined) return;
+    if (!isInvalid(problem) || problem.fixed || !hasPlace(problem)) return;
     const chips = chipsAt(problem);
     const n = problem.n ?? "?";
     if (!chips.some((chip) => chip.n === n)) chips.push({ n, state: "invalid", problem: index });
@@ -139,13 +143,22 @@ export function marksOf({ citations, problems }) {
   return [...spans.values()].sort((a, b) => a.start - b.start);
 }
 
-/** The numbers that a correction removed, as marks on the first text. */
-export function removedMarks(problems) {
-  return problems
-    .filter((p) => p.fixed && isInvalid(p) && p.start_u16 !== undefined)
-    .map((p) => ({ kind: "del", start: p.start_u16, end: p.end_u16 }))
-    .sort((a, b) => a.start - b.start);
+/** The numbers that a correction removed, as marks on the first text: the whole marker when nothing of it was left. */
+export function removedMarks(first, problems) {
+  const gone = problems.filter((p) => p.fixed && isInvalid(p) && hasPlace(p));
+  const marks = gone.flatMap(({ n, start_u16: start, end_u16: end }) => {
+    const numbers = [...first.slice(start, end).matchAll(/\d+/g)];
+    const removed = gone.filter((p) => p.start_u16 === start).length;
+    if (numbers.length <= removed) return [{ kind: "del", start, end }];
+    return numbers
+      .filter(([digits]) => Number(digits) === n)
+      .map(({ 0: digits, index }) => ({ kind: "del", start: start + index, end: start + index + digits.length }));
+  });
+  return marks.sort((a, b) => a.start - b.start);
 }
+
+/** Not every problem is about a place in the text. */
+export const hasPlace = (problem) => Number.isInteger(problem.start_u16);
 
 /** Writes one text into one element, again and again as it grows. */
 export class Prose {
@@ -153,14 +166,14 @@ export class Prose {
   #host;
   #blocks = [];
 
-  /** `host`: `{titleOf(n), sources(), open(chip, button)}`. */
+  /** `host`: `{titleOf(n), sources(), open(chip, button, how)}`, `how` being `press` or `focus`. */
   constructor(box, host) {
     this.#box = box;
     this.#host = host;
   }
 
   get paragraphs() {
-    return this.#blocks.length;
+    return this.#box.childElementCount;
   }
 
   clear() {

@@ -17,9 +17,7 @@ export class Sources {
     this.#panel = panel;
     this.#goBack = goBack;
     panel.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || this.#opened === null) return;
-      goBack(null);
-      this.close();
+      if (event.key === "Escape" && this.#opened !== null) goBack(null);
     });
   }
 

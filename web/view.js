@@ -6,7 +6,7 @@
  */
 
 import { drawn, make, makeButton } from "./dom.js";
-import { Prose, marksOf, removedMarks } from "./prose.js";
+import { Prose, hasPlace, marksOf, removedMarks } from "./prose.js";
 import { Sources } from "./sources.js";
 import { Status } from "./status.js";
 import {
@@ -61,7 +61,6 @@ export class AnswerView {
   begin(question) {
     this.#parts.question.textContent = question;
     this.#root.setAttribute("aria-label", `Answer to: ${question}`);
-    this.#root.setAttribute("role", "region");
     this.#root.hidden = false;
     delete this.#root.dataset.answer;
     this.#clear();
@@ -69,19 +68,19 @@ export class AnswerView {
   }
 
   apply({ kind, data }) {
-    const known = {
-      start: () => this.#start(data),
-      status: () => this.#status.phase(data.phase),
-      delta: () => this.#delta(data.text),
-      reasoning: () => this.#reason(data.text),
-      annotate: () => this.#settle(data, this.#text),
-      replace: () => this.#settle(data, data.text),
-      record: () => this.#record(data),
-      error: () => this.fail(data),
-      lost: () => this.#status.lost(data.tries),
-      back: () => this.#status.back(),
-    };
-    known[kind]?.();
+    switch (kind) {
+      case "start": return this.#start(data);
+      case "status": return this.#status.phase(data.phase);
+      case "delta": return this.#delta(data.text);
+      case "reasoning": return this.#reason(data.text);
+      case "annotate": return this.#settle(data, this.#text);
+      case "replace": return this.#settle(data, data.text);
+      case "record": return this.#record(data);
+      case "error": return this.fail(data);
+      case "lost": return this.#status.lost(data.tries);
+      case "back": return this.#status.back();
+      default: return undefined;
+    }
   }
 
   fail(error) {
@@ -221,7 +220,7 @@ export class AnswerView {
     const item = make("li", problem.severity, make("p", "", problemWords(problem, this.#sources.count)));
     item.id = `problem-${i}`;
     item.tabIndex = -1;
-    if (problem.start_u16 === undefined || problem.start_u16 === null) return item;
+    if (!hasPlace(problem)) return item;
     item.append(make("p", "excerpt", excerpt(this.#text, problem)));
     if (this.#settlement.verdict === "refused") return item;
     item.append(makeButton("link", "Go to it", () => this.#goToText(problem)));
@@ -233,7 +232,7 @@ export class AnswerView {
     const el = this.#parts.replaced;
     const box = make("div", "body first");
     const old = new Prose(box, { titleOf: () => "", sources: () => 0, open: () => {} });
-    old.show(first, { marks: removedMarks(settlement.problems), whole: true });
+    old.show(first, { marks: removedMarks(first, settlement.problems), whole: true });
     for (const gone of box.querySelectorAll("del")) gone.prepend(make("span", "quiet", "removed: "));
     const fixed = settlement.problems.filter((p) => p.fixed);
     const why = fixed.map((p) => make("li", "", problemWords(p, this.#sources.count)));
@@ -267,10 +266,15 @@ export class AnswerView {
     delete this.#chip?.dataset.open;
   }
 
+  /** To a place that cites a source, or back to the chip that opened it. */
   #goToChip(place) {
-    const citation = this.#settlement?.citations[place];
-    const chip = citation === undefined ? this.#chip : this.#chipOf(citation, citation.n);
-    chip?.focus();
+    if (place === null) {
+      this.#chip?.focus();
+      this.#close();
+      return;
+    }
+    const citation = this.#settlement.citations[place];
+    this.#chipOf(citation, citation.n)?.focus();
   }
 
   #chipOf({ start_u16, end_u16 }, n) {
