@@ -147,8 +147,6 @@ impl Drive for Session {
                     self.carry(tape);
                 }
                 Poll::Ready(Ok(None)) => self.finish(tape),
-                // The text is complete: what goes wrong behind the finish reason takes nothing away from it.
-                Poll::Ready(Err(_)) if self.answer.is_complete() => self.finish(tape),
                 Poll::Ready(Err(error)) => self.fail(error.to_failure(), tape),
             }
             if self.answer.is_over() {

@@ -3,6 +3,7 @@
 //!
 //! Invariant: a stream never ends quietly. `Ok(None)` comes only after [`Chunk::Finish`]; everything else is an error.
 
+pub mod extractive;
 pub mod openai;
 pub mod script;
 pub mod sse;

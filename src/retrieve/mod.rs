@@ -1,6 +1,13 @@
 //! Turns a question into the passages that may answer it. Ranks, not scores, cross this boundary: the first passage is the
 //! best one. Passage text is copied out, so an answer keeps its sources even when the corpus changes.
 
+pub mod corpus;
+pub mod handbook;
+pub mod inline;
+pub mod passage;
+pub mod question;
+pub mod words;
+
 use futures::future::BoxFuture;
 
 use crate::cite::source::Source;

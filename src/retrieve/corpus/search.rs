@@ -1,0 +1,157 @@
+//! Finds the passages for a question, or nothing.
+//!
+//! **Ranking** is BM25 over the words of title and text, any of the question's concepts being enough to be found, times
+//! the share of the question that the passage covers.
+//!
+//! **The floor** decides whether the documents can answer at all, because a question that they cannot answer must not cost
+//! a model call. BM25 scores have no fixed scale, so the floor looks at coverage. Every concept of the question has a
+//! weight, an idf over the passages; a word that no passage holds has the highest. Some passage must hold concepts of at
+//! least [`FLOOR`] of the whole weight, one of which is rare enough to tell passages apart. So one unknown word outweighs
+//! any single known one ("How do I rent a *helicopter*?" is refused however well "rent" fits), and two known ones outweigh
+//! it. Numbers weigh as little as the most common word: "I am 67" says more about the asker than about the answer.
+
+use tantivy::collector::TopDocs;
+use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Occur, Query, TermQuery};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, DocSet, Searcher, Term};
+
+use super::super::question::{Concept, Question};
+use super::super::words;
+use super::index::{Fields, Index};
+use crate::cite::source::Source;
+
+/// Share of the question's weight that one passage must hold. At 0.6 questions with one odd word are refused; at 0.4 a
+/// single fitting word carries a question about something else.
+const FLOOR: f32 = 0.5;
+
+/// Passages ranked below this share of the best one are noise beside it.
+const TAIL: f32 = 0.3;
+
+/// What a word in the title adds to the same word in the text, where title words stand as well.
+const TITLE_BOOST: f32 = 0.6;
+
+/// What a word that stands for another counts.
+const ALSO_BOOST: f32 = 0.6;
+
+/// What a hint counts.
+const HINT_BOOST: f32 = 0.6;
+
+/// Fewest passages looked at; the best one by BM25 is hardly ever the best one by coverage from further down.
+const CANDIDATES: usize = 24;
+
+/// In a corpus of fewer passages every word is in most of them, so none counts as too common.
+const SMALL_CORPUS: usize = 8;
+
+/// A concept that an answer must be about, and how common it is.
+struct Asked<'a> {
+    concept: &'a Concept,
+    weight: f32,
+    common: bool,
+}
+
+/// A passage that holds at least one concept.
+struct Candidate {
+    at: DocAddress,
+    score: f32,
+    /// Share of the question's weight that it holds.
+    share: f32,
+    holds_rare: bool,
+}
+
+/// The passages for `question`, best first, at most `top_k`; none when the documents cannot answer it.
+pub(super) fn search(index: &Index, question: &Question, top_k: usize) -> tantivy::Result<Vec<Source>> {
+    let searcher = index.searcher();
+    if question.concepts.is_empty() || top_k == 0 || searcher.num_docs() == 0 {
+        return Ok(Vec::new());
+    }
+    let asked = weigh(&searcher, index.fields, question)?;
+    let collector = TopDocs::with_limit(top_k.max(CANDIDATES)).order_by_score();
+    let mut candidates: Vec<Candidate> = searcher
+        .search(&query(index.fields, question), &collector)?
+        .into_iter()
+        .map(|(score, at)| Candidate { at, score, share: 0.0, holds_rare: false })
+        .collect();
+    cover(&searcher, index.fields, &asked, &mut candidates)?;
+    if !candidates.iter().any(|candidate| candidate.share >= FLOOR && candidate.holds_rare) {
+        return Ok(Vec::new());
+    }
+    candidates.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
+    let least = candidates.first().map_or(0.0, Candidate::rank) * TAIL;
+    let kept = candidates.iter().take(top_k).take_while(|candidate| candidate.rank() >= least);
+    kept.map(|candidate| index.source(&searcher, candidate.at)).collect()
+}
+
+impl Candidate {
+    fn rank(&self) -> f32 {
+        self.score * self.share
+    }
+}
+
+/// Any of the concepts; each by its best word, in the text and in the title.
+fn query(fields: Fields, question: &Question) -> BooleanQuery {
+    let in_field = |field, stem: &str, boost: f32| -> Box<dyn Query> {
+        let term = TermQuery::new(Term::from_field_text(field, stem), IndexRecordOption::WithFreqs);
+        Box::new(BoostQuery::new(Box::new(term), boost))
+    };
+    let any_word = |field, concept: &Concept, boost: f32| -> Box<dyn Query> {
+        let also = concept.also.iter().map(|stem| in_field(field, stem, boost * ALSO_BOOST));
+        Box::new(DisjunctionMaxQuery::new(std::iter::once(in_field(field, &concept.word, boost)).chain(also).collect()))
+    };
+    let clauses = question.concepts.iter().flat_map(|concept| {
+        let boost = if concept.hint { HINT_BOOST } else { 1.0 };
+        [any_word(fields.words, concept, boost), any_word(fields.title_words, concept, boost * TITLE_BOOST)]
+    });
+    BooleanQuery::new(clauses.map(|clause| (Occur::Should, clause)).collect())
+}
+
+fn weigh<'a>(searcher: &Searcher, fields: Fields, question: &'a Question) -> tantivy::Result<Vec<Asked<'a>>> {
+    let total = usize::try_from(searcher.num_docs()).unwrap_or(usize::MAX);
+    let weigh_one = |concept: &'a Concept| {
+        let mut holding = 0;
+        for stem in concept.stems() {
+            holding = searcher.doc_freq(&Term::from_field_text(fields.words, stem))?.max(holding);
+        }
+        let holding = usize::try_from(holding).unwrap_or(usize::MAX);
+        let number = concept.word.chars().all(|c| c.is_ascii_digit());
+        let common = number || (total >= SMALL_CORPUS && holding > total / 2);
+        let weight = words::weight(if number { total } else { holding }, total);
+        Ok(Asked { concept, weight, common })
+    };
+    question.concepts.iter().filter(|concept| !concept.hint).map(weigh_one).collect()
+}
+
+/// Finds out which concepts each candidate holds, from the posting lists.
+fn cover(
+    searcher: &Searcher,
+    fields: Fields,
+    asked: &[Asked<'_>],
+    candidates: &mut [Candidate],
+) -> tantivy::Result<()> {
+    candidates.sort_by_key(|candidate| candidate.at);
+    let total: f32 = asked.iter().map(|asked| asked.weight).sum();
+    for asked in asked {
+        let mut held = vec![false; candidates.len()];
+        for stem in asked.concept.stems() {
+            mark(searcher, &Term::from_field_text(fields.words, stem), candidates, &mut held)?;
+        }
+        for (candidate, _) in candidates.iter_mut().zip(held).filter(|(_, held)| *held) {
+            candidate.share += asked.weight / total;
+            candidate.holds_rare |= !asked.common;
+        }
+    }
+    Ok(())
+}
+
+/// Marks the candidates, sorted by address, that hold `term`.
+fn mark(searcher: &Searcher, term: &Term, candidates: &[Candidate], held: &mut [bool]) -> tantivy::Result<()> {
+    for (segment, reader) in (0..).zip(searcher.segment_readers()) {
+        let inverted = reader.inverted_index(term.field())?;
+        let Some(mut postings) = inverted.read_postings(term, IndexRecordOption::Basic)? else { continue };
+        for (candidate, held) in candidates.iter().zip(held.iter_mut()) {
+            if candidate.at.segment_ord == segment && postings.doc() <= candidate.at.doc_id {
+                *held |= postings.seek(candidate.at.doc_id) == candidate.at.doc_id;
+            }
+        }
+    }
+    Ok(())
+}
