@@ -82,7 +82,11 @@ pub struct Upstream {
 impl std::fmt::Debug for Upstream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let api_key = self.api_key.as_ref().map(|_| "…");
-        f.debug_struct("Upstream").field("url", &self.url).field("model", &self.model).field("api_key", &api_key).finish()
+        f.debug_struct("Upstream")
+            .field("url", &self.url)
+            .field("model", &self.model)
+            .field("api_key", &api_key)
+            .finish()
     }
 }
 

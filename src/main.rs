@@ -1,3 +1,7 @@
-//! The process.
+//! The process: arguments in, exit code out.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    citewire::cli::main()
+}

@@ -90,6 +90,11 @@ impl Session {
         }
     }
 
+    /// Puts the first events onto the tape: what a follower sees before the model is asked.
+    pub fn begin(&mut self, tape: &mut Tape) {
+        self.carry(tape);
+    }
+
     /// Moves what the machine has put out onto the tape.
     fn carry(&mut self, tape: &mut Tape) {
         while let Some(event) = self.answer.poll() {

@@ -1,0 +1,61 @@
+//! `citewire serve`: the gateway and its demo page.
+
+use std::process::ExitCode;
+
+use super::{Trouble, paint, runtime};
+use crate::config::{Config, Options};
+use crate::http::{Listening, Server};
+
+pub(super) fn run(options: Options) -> Result<ExitCode, Trouble> {
+    let config = Config::load(options).map_err(Trouble::new)?;
+    runtime()?.block_on(async {
+        let address = config.listen.clone();
+        let server = Server::build(config).map_err(Trouble::new)?;
+        let listening =
+            server.listen().await.map_err(|e| Trouble(format!("listen: cannot listen on {address}: {e}")))?;
+        announce(&listening)?;
+        let cut = listening.serve(stop_signal()).await;
+        if cut > 0 {
+            anstream::eprintln!("citewire: the drain deadline passed, {cut} open answers were cut");
+            return Ok(ExitCode::FAILURE);
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn announce(listening: &Listening) -> Result<(), Trouble> {
+    let address = listening.address().map_err(Trouble::new)?;
+    let gateway = listening.gateway();
+    let (strong, reset) = (paint::STRONG, paint::STRONG.render_reset());
+    anstream::println!("citewire {} at {strong}http://{address}{reset}", env!("CARGO_PKG_VERSION"));
+    anstream::println!("  model      {}", gateway.model_description());
+    anstream::println!("  documents  {}", gateway.docs_description());
+    anstream::println!("  ask        curl -N http://{address}/v1/answers -H 'content-type: application/json' \\");
+    anstream::println!("               -d '{{\"question\":\"How much is the monthly pass?\"}}'");
+    Ok(())
+}
+
+/// Ready at the first SIGINT or SIGTERM; the second one ends the process at once.
+async fn stop_signal() {
+    one_signal().await;
+    anstream::eprintln!("citewire: stopping; open answers go on to their end (once more to stop at once)");
+    tokio::spawn(async {
+        one_signal().await;
+        std::process::exit(1);
+    });
+}
+
+async fn one_signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

@@ -1,0 +1,162 @@
+//! Reads a JSON request body within its ceiling, and says which field is wrong.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::error::invalid;
+use crate::answer::event::{ErrorCode, Failure};
+
+/// How long a body may take to come. A slow line needs seconds for 4 MiB; a client that takes longer holds a place for nothing.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Reads the body as JSON.
+pub(super) async fn json<T: DeserializeOwned>(headers: &HeaderMap, body: Body, limit: usize) -> Result<T, Failure> {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let media_type = given.split(';').next().unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        let message = format!("expected content-type application/json, got {}", quoted(given));
+        return Err(Failure::new(ErrorCode::UnsupportedMediaType, message));
+    }
+    let read = tokio::time::timeout(READ_TIMEOUT, Limited::new(body, limit).collect()).await;
+    let bytes = match read {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+            let message = format!("the body is longer than {limit} bytes");
+            return Err(Failure::new(ErrorCode::PayloadTooLarge, message));
+        }
+        Ok(Err(_)) => return Err(invalid("", "the body could not be read to its end")),
+        Err(_) => return Err(invalid("", format!("the body did not come within {} s", READ_TIMEOUT.as_secs()))),
+    };
+    // A struct could also be read from a list, field by field; nobody means that.
+    if !bytes.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok() {
+        return Err(invalid("", "expected a JSON object"));
+    }
+    let mut reader = serde_json::Deserializer::from_slice(&bytes);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        if inner.is_data() { misfit(&path, &inner.to_string()) } else { not_json(&inner) }
+    })?;
+    reader.end().map_err(|error| not_json(&error))?;
+    Ok(value)
+}
+
+fn not_json(error: &serde_json::Error) -> Failure {
+    invalid("", format!("not valid JSON: {error}"))
+}
+
+/// What is wrong with a field, from the reader's words. These may quote what the client sent, a question or a key; an error
+/// never does, beyond short plain words.
+fn misfit(path: &str, said: &str) -> Failure {
+    let said = said.rfind(" at line ").and_then(|at| said.get(..at)).unwrap_or(said);
+    let path = if path == "." { "" } else { path };
+    for (kind, what) in [
+        ("unknown field `", "unknown field"),
+        ("missing field `", "missing field"),
+        ("duplicate field `", "given twice:"),
+    ] {
+        let Some((name, _)) = said.strip_prefix(kind).and_then(|rest| rest.split_once('`')) else { continue };
+        let name = plain(name);
+        // The reader reports these at the object around the field, or at the field.
+        let param = match path {
+            "" => name.to_owned(),
+            path if path == name || path.ends_with(&format!(".{name}")) => path.to_owned(),
+            path => format!("{path}.{name}"),
+        };
+        return invalid(param, format!("{what} {name}"));
+    }
+    if let Some((given, expected)) =
+        said.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "))
+    {
+        return invalid(path, format!("expected {}, got {}", expected.replace('`', ""), plain(given)));
+    }
+    let got =
+        said.split_once(": ").and_then(|(_, rest)| rest.split([' ', ',', '`']).next()).unwrap_or("something else");
+    match said.rsplit_once(", expected ") {
+        Some((_, expected)) => invalid(path, format!("expected {}, got {}", in_words(expected), in_words(got))),
+        None => invalid(path, "this value does not fit"),
+    }
+}
+
+/// A short plain word as it is, anything else unnamed.
+fn plain(word: &str) -> &str {
+    let is_plain =
+        word.len() <= 40 && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    if is_plain { word } else { "(another word)" }
+}
+
+/// The reader's names of types, as people say them.
+fn in_words(kind: &str) -> &str {
+    match kind {
+        "usize" | "u32" | "u64" => "a whole number",
+        "f64" => "a number",
+        "integer" => "an integer",
+        "floating" => "a fraction",
+        "string" => "a string",
+        "boolean" => "a boolean",
+        "map" => "an object",
+        "sequence" | "a sequence" => "a list",
+        kind if kind.starts_with("struct ") => "an object",
+        kind => kind,
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.is_empty() { "none".to_owned() } else { format!("{:?}", text.chars().take(80).collect::<String>()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_field_and_quote_nothing_long() {
+        for (path, said, param, message) in [
+            (".", "unknown field `quest`, expected one of `a` at line 1 column 8", "quest", "unknown field quest"),
+            (
+                "sources[0].txt",
+                "unknown field `txt`, expected `id` at line 1 column 2",
+                "sources[0].txt",
+                "unknown field txt",
+            ),
+            ("sources[0]", "missing field `text` at line 1 column 3", "sources[0].text", "missing field text"),
+            (
+                "question",
+                "invalid type: integer `1`, expected a string at line 1 column 13",
+                "question",
+                "expected a string, got an integer",
+            ),
+            (
+                "top_k",
+                "invalid type: string \"a secret, expected nothing\", expected usize at line 1 column 2",
+                "top_k",
+                "expected a whole number, got a string",
+            ),
+            (
+                "on_problem",
+                "unknown variant `retry`, expected one of `annotate`, `strip` at line 1 column 2",
+                "on_problem",
+                "expected one of annotate, strip, got retry",
+            ),
+            (
+                "delivery",
+                "unknown variant `a secret`, expected `hold` or `stream`",
+                "delivery",
+                "expected hold or stream, got (another word)",
+            ),
+            (
+                "top_k",
+                "invalid value: integer `-1`, expected usize",
+                "top_k",
+                "expected a whole number, got an integer",
+            ),
+        ] {
+            let failure = misfit(path, said);
+            assert_eq!((failure.param.as_deref(), failure.message.as_str()), (Some(param), message));
+        }
+    }
+}
