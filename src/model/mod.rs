@@ -3,6 +3,8 @@
 //!
 //! Invariant: a stream never ends quietly. `Ok(None)` comes only after [`Chunk::Finish`]; everything else is an error.
 
+pub mod extractive;
+
 use std::task::{Context, Poll};
 use std::time::Duration;
 
