@@ -1,5 +1,7 @@
 //! A folder of documents: what is indexed, what is noticed, and what an index survives.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -124,16 +126,13 @@ fn a_damaged_index_is_built_anew() {
     };
     let harms: &[(&str, fn(&Path))] = &[
         ("removed", |file| fs::remove_file(file).unwrap()),
-        ("emptied", |file| fs::write(file, "").unwrap()),
         ("cut short", |file| {
-            fs::write(file, &fs::read(file).unwrap()[..fs::metadata(file).unwrap().len() as usize / 2]).unwrap()
+            let half = fs::metadata(file).unwrap().len() / 2;
+            fs::File::options().write(true).open(file).unwrap().set_len(half).unwrap();
         }),
-        ("overwritten", |file| fs::write(file, [0x5A; 300]).unwrap()),
         ("one bit flipped", |file| {
             let mut bytes = fs::read(file).unwrap();
-            if let Some(byte) = bytes.get_mut(3) {
-                *byte ^= 0x10;
-            }
+            bytes.get_mut(3).into_iter().for_each(|byte| *byte ^= 0x10);
             fs::write(file, bytes).unwrap();
         }),
     ];

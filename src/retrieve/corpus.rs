@@ -57,10 +57,18 @@ struct Inner {
     index: Index,
     /// `None` for the handbook, which never changes.
     root: Option<PathBuf>,
-    /// The files that the index holds. Locked while the index is changed.
-    manifest: Mutex<Manifest>,
-    /// When to look for changes; `None` while somebody is looking.
-    due: Mutex<Option<Instant>>,
+    /// Locked while the index is changed.
+    known: Mutex<Known>,
+    /// When to look for changes.
+    due: Mutex<Instant>,
+}
+
+/// What is known about the folder.
+struct Known {
+    /// The files that the index holds.
+    manifest: Manifest,
+    /// Problems that were reported, so that each is reported once.
+    problems: Vec<String>,
 }
 
 impl Corpus {
@@ -120,39 +128,42 @@ impl Corpus {
     }
 
     fn new(name: String, index: Index, root: Option<PathBuf>, manifest: Manifest) -> Self {
-        let due = Mutex::new(Some(Instant::now() + REFRESH_EVERY));
-        Self(Arc::new(Inner { name, index, root, manifest: Mutex::new(manifest), due }))
+        let known = Mutex::new(Known { manifest, problems: Vec::new() });
+        let due = Mutex::new(Instant::now() + REFRESH_EVERY);
+        Self(Arc::new(Inner { name, index, root, known, due }))
     }
 
     /// How much it holds, for the start-up message.
     #[must_use]
     pub fn size(&self) -> Size {
-        let manifest = lock(&self.0.manifest);
-        Size { documents: manifest.documents(), passages: manifest.passages() }
+        let known = lock(&self.0.known);
+        Size { documents: known.manifest.documents(), passages: known.manifest.passages() }
     }
 
-    /// Brings the index up to date with the folder: looks at every file's size and time, reads those that differ, cuts
+    /// Brings the index up to date with the folder, if another process has not done so: looks at every file's size and time, reads those that differ, cuts
     /// those whose content differs. True when anything changed. Blocks.
     ///
     /// # Errors
     /// [`RetrieveError`] when the folder is gone or the index cannot be written; searches go on with the old state.
     pub fn refresh(&self) -> Result<bool, RetrieveError> {
         let Some(root) = &self.0.root else { return Ok(false) };
-        let mut manifest = lock(&self.0.manifest);
-        let found = folder::walk(root).map_err(|why| unreadable(root, why))?;
-        if manifest.matches(&found) {
+        let mut known = lock(&self.0.known);
+        let folder::Listing { files, problems } = folder::list(root).map_err(|why| unreadable(root, why))?;
+        problems.iter().filter(|problem| !known.problems.contains(problem)).for_each(|problem| warn!("{problem}"));
+        known.problems = problems;
+        if known.manifest.matches(&files) {
             return Ok(false);
         }
         let index = &self.0.index;
         let mut stored = index.manifest()?;
-        if !stored.matches(&found) {
+        if !stored.matches(&files) {
             let update = index.update()?;
             stored = index.manifest()?;
-            stored.follow(&found, &update)?;
+            stored.follow(&files, &update)?;
             update.commit(&stored)?;
         }
         index.reload()?;
-        *manifest = stored;
+        known.manifest = stored;
         Ok(true)
     }
 
@@ -160,10 +171,11 @@ impl Corpus {
     async fn refresh_if_due(&self) {
         {
             let mut due = lock(&self.0.due);
-            if self.0.root.is_none() || due.is_none_or(|at| Instant::now() < at) {
+            if self.0.root.is_none() || Instant::now() < *due {
                 return;
             }
-            *due = None;
+            // Nobody else looks meanwhile, and should this look never end, somebody will.
+            *due = Instant::now() + REFRESH_AFTER_FAILURE;
         }
         let corpus = self.clone();
         let refreshed = tokio::task::spawn_blocking(move || {
@@ -175,7 +187,7 @@ impl Corpus {
                     REFRESH_AFTER_FAILURE
                 }
             };
-            *lock(&corpus.0.due) = Some(Instant::now() + pause);
+            *lock(&corpus.0.due) = Instant::now() + pause;
         });
         let _ = tokio::time::timeout(REFRESH_WAIT, refreshed).await;
     }

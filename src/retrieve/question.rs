@@ -36,6 +36,8 @@ pub struct Concept {
 /// The kind of answer that a question wants, as its first words tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
+    /// "how old", "what age": a number of years.
+    Age,
     /// No particular kind.
     Anything,
     /// "how many": a number.
@@ -44,30 +46,42 @@ pub enum Wants {
     Duration,
     /// "how much", "what does it cost": a sum of money.
     Money,
+    /// "where": a place.
+    Place,
     /// "when", "what time": an hour, a day or a month.
     Time,
+    /// "how do I": something to do.
+    Way,
 }
 
 /// Phrases that ask for something in words that say nothing by themselves. Each is replaced by one word, if any, that is
 /// then looked up in [`ALSO`].
 const PHRASES: &[(&[&str], Option<&str>, Wants)] = &[
+    (&["how", "do", "i"], None, Wants::Way),
+    (&["how", "do", "you"], None, Wants::Way),
+    (&["how", "do", "we"], None, Wants::Way),
     (&["how", "expensive"], Some("cost"), Wants::Money),
     (&["how", "far"], Some("distance"), Wants::Anything),
     (&["how", "fast"], Some("speed"), Wants::Anything),
     (&["how", "long"], Some("duration"), Wants::Duration),
     (&["how", "many"], None, Wants::Count),
+    (&["how", "much", "do", "i", "have", "to", "pay"], Some("cost"), Wants::Money),
+    (&["how", "much", "do", "i", "pay"], Some("cost"), Wants::Money),
     (&["how", "much", "time"], Some("duration"), Wants::Duration),
     (&["how", "much"], Some("cost"), Wants::Money),
-    (&["how", "old"], Some("age"), Wants::Anything),
+    (&["how", "old"], Some("age"), Wants::Age),
     (&["how", "soon"], None, Wants::Duration),
     (&["how", "tall"], Some("height"), Wants::Anything),
     (&["money", "back"], Some("refund"), Wants::Anything),
     (&["opening", "hours"], Some("open"), Wants::Time),
     (&["opening", "times"], Some("open"), Wants::Time),
-    (&["what", "age"], Some("age"), Wants::Anything),
+    (&["what", "age"], Some("age"), Wants::Age),
     (&["what", "day"], None, Wants::Time),
     (&["what", "time"], None, Wants::Time),
+    (&["what", "should", "i"], None, Wants::Way),
+    (&["what", "to", "do"], None, Wants::Way),
     (&["when"], None, Wants::Time),
+    (&["where"], None, Wants::Place),
 ];
 
 /// Words that ask for a rule. They say how an answer is put, not what it is about, so they are hints.
@@ -78,9 +92,11 @@ const HINTS: &[&str] = &["must", "need", "needed", "required"];
 const ALSO: &[(&str, &str)] = &[
     ("accident crash collision", "accident crash collision"),
     ("age old young", "age old year young"),
+    ("address", "address street"),
     ("annual year yearly", "annual year yearly"),
     ("back return", "back return"),
     ("bicycle bike cycle", "bicycle bike cycle"),
+    ("broken defective faulty", "broken defective fault faulty"),
     ("buy purchase", "buy purchase"),
     ("cancel terminate", "cancel terminate"),
     ("cell mobile phone smartphone", "phone smartphone"),
@@ -102,7 +118,7 @@ const ALSO: &[(&str, &str)] = &[
     ("refund reimburse", "back refund reimburse"),
     ("rent hire rental", "hire rent rental"),
     ("pensioner senior", "pensioner senior"),
-    ("speed fast", "fast hour kilometre mile speed"),
+    ("speed fast", "fast kilometre mile speed"),
     ("steal theft thief", "steal theft thief"),
     ("store keep", "keep store"),
     ("student pupil", "pupil student"),
@@ -140,7 +156,9 @@ impl Question {
             question.concepts.extend(word.map(Concept::of).filter(|concept| seen.insert(concept.word.clone())));
             rest = after;
         }
-        if question.wants == Wants::Anything && question.concepts.iter().any(|concept| concept.word == "cost") {
+        if question.wants == Wants::Anything
+            && question.concepts.iter().any(|concept| concept.stems().any(|stem| stem == "cost"))
+        {
             question.wants = Wants::Money;
         }
         question
@@ -155,6 +173,25 @@ impl Concept {
             ALSO.iter().filter(|(asked, _)| stems(asked).any(|stem| stem == word)).flat_map(|(_, found)| stems(found));
         let also = also.filter(|stem| *stem != word).collect();
         Self { word, also, hint }
+    }
+
+    /// How much it says that a text holds this concept, as `holding` of `total` texts do; see [`words::weight`]. A small
+    /// number and one that no text holds say no more than the most common word: they are about the asker ("I am 67",
+    /// "my order 48213"), not about the answer.
+    #[must_use]
+    pub fn weight(&self, holding: usize, total: usize) -> f32 {
+        let little = self.is_small_number() || (holding == 0 && self.is_number());
+        words::weight(if little { total } else { holding }, total)
+    }
+
+    /// True for a number of one or two digits, which stands in all kinds of texts.
+    #[must_use]
+    pub fn is_small_number(&self) -> bool {
+        self.is_number() && self.word.len() < 3
+    }
+
+    fn is_number(&self) -> bool {
+        self.word.chars().all(|c| c.is_ascii_digit())
     }
 
     /// The word and the others, the word first.

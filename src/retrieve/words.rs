@@ -4,6 +4,7 @@
 //! a word that all of them know. The rules are those of English; words of other languages are kept as they are, only
 //! folded, and an ideograph or kana is a word of its own.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -29,8 +30,6 @@ const STOP_WORDS: &str = "\
 /// Forms that no stemmer brings together, each with the form that stands for it.
 const IRREGULAR: &[(&str, &str)] = &[
     ("bought", "buy"),
-    ("broke", "break"),
-    ("broken", "break"),
     ("brought", "bring"),
     ("caught", "catch"),
     ("children", "child"),
@@ -78,8 +77,8 @@ pub fn content(text: &str) -> Vec<String> {
 #[must_use]
 pub fn all(text: &str) -> Vec<String> {
     let mut words = Words::default();
-    let plain = text.nfkd().filter(|c| !is_accent(*c)).nfc();
-    let mut chars = plain.flat_map(char::to_lowercase).peekable();
+    let plain = if text.is_ascii() { Cow::from(text) } else { text.nfkd().filter(|c| !is_accent(*c)).nfc().collect() };
+    let mut chars = plain.chars().flat_map(char::to_lowercase).peekable();
     while let Some(c) = chars.next() {
         words.push(c, chars.peek().copied());
     }
@@ -99,7 +98,7 @@ pub fn stem(word: &str) -> String {
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^24 where it matters")]
 pub fn weight(holding: usize, total: usize) -> f32 {
-    (2.0 + total as f32 / (holding as f32 + 0.5)).ln()
+    (2.0 + total as f32 / (holding as f32 + 1.0)).ln()
 }
 
 /// True for a folded word that says nothing about what a text is about.

@@ -44,48 +44,55 @@ pub(super) struct Content {
     pub(super) hash: String,
 }
 
-/// The documents below `root` by their path relative to it, in sorted order. Hidden files and folders are left out; links
-/// are followed, but no folder is entered twice.
+/// What a folder holds.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// The documents by their path below the folder, with `/` between its parts.
+    pub(super) files: BTreeMap<String, Found>,
+    /// What could not be listed, for people.
+    pub(super) problems: Vec<String>,
+}
+
+/// Lists the documents below `root`. Hidden files and folders are left out; links are followed, but no folder is entered
+/// twice.
 ///
 /// # Errors
 /// Only when `root` itself cannot be read.
-pub(super) fn walk(root: &Path) -> io::Result<BTreeMap<String, Found>> {
-    let mut files = BTreeMap::new();
+pub(super) fn list(root: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
     let mut entered = HashSet::from([root.canonicalize()?]);
     let mut folders = vec![(root.to_path_buf(), String::new())];
     fs::read_dir(root)?;
     while let Some((folder, prefix)) = folders.pop() {
-        for (path, name) in entries(&folder) {
+        let entries = entries(&folder).unwrap_or_else(|why| {
+            listing.problems.push(format!("cannot read {}: {why}", folder.display()));
+            Vec::new()
+        });
+        for (path, name) in entries {
             let Ok(metadata) = fs::metadata(&path) else { continue };
             if metadata.is_dir() {
                 if path.canonicalize().is_ok_and(|real| entered.insert(real)) {
                     folders.push((path, format!("{prefix}{name}/")));
                 }
             } else if let Some(kind) = FileKind::of(&name).filter(|_| metadata.is_file()) {
-                files.insert(format!("{prefix}{name}"), Found { path, kind, stamp: Stamp::of(&metadata) });
+                listing.files.insert(format!("{prefix}{name}"), Found { path, kind, stamp: Stamp::of(&metadata) });
             }
-            if files.len() >= MOST_FILES {
-                warn!(folder = %root.display(), most = MOST_FILES, "too many documents, the rest is left out");
-                return Ok(files);
+            if listing.files.len() >= MOST_FILES {
+                listing.problems.push(format!("{} holds more than {MOST_FILES} documents", root.display()));
+                return Ok(listing);
             }
         }
     }
-    Ok(files)
+    Ok(listing)
 }
 
 /// Entries of a folder with their names, sorted, without the hidden ones.
-fn entries(folder: &Path) -> Vec<(PathBuf, String)> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(why) => {
-            warn!(folder = %folder.display(), %why, "a folder of documents cannot be read");
-            return Vec::new();
-        }
-    };
-    let named = entries.flatten().map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned()));
+fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+    let named =
+        fs::read_dir(folder)?.flatten().map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned()));
     let mut visible: Vec<_> = named.filter(|(_, name)| !name.starts_with('.')).collect();
     visible.sort();
-    visible
+    Ok(visible)
 }
 
 /// Reads a document; `None`, with a warning, when it is too large, not readable or not UTF-8.
@@ -124,7 +131,7 @@ impl Stamp {
 mod tests {
     use std::fs;
 
-    use super::{read, walk};
+    use super::{list, read};
 
     #[test]
     fn a_folder_is_walked_in_order() {
@@ -135,10 +142,10 @@ mod tests {
         for path in ["b.md", "a.txt", "sub/c.HTML", "sub/deep/d.md", "e.png", ".f.md", ".hidden/g.md"] {
             fs::write(at(path), "x").unwrap();
         }
-        let found: Vec<String> = walk(root.path()).unwrap().into_keys().collect();
+        let found: Vec<String> = list(root.path()).unwrap().files.into_keys().collect();
         assert_eq!(found, ["a.txt", "b.md", "sub/c.HTML", "sub/deep/d.md"]);
-        assert!(walk(&at("nowhere")).is_err());
-        assert!(walk(&at("a.txt")).is_err());
+        assert!(list(&at("nowhere")).is_err());
+        assert!(list(&at("a.txt")).is_err());
     }
 
     #[cfg(unix)]
@@ -150,7 +157,7 @@ mod tests {
         std::os::unix::fs::symlink(root.path(), root.path().join("sub/up")).unwrap();
         std::os::unix::fs::symlink(root.path().join("sub/a.md"), root.path().join("b.md")).unwrap();
         std::os::unix::fs::symlink(root.path().join("gone"), root.path().join("c.md")).unwrap();
-        assert_eq!(walk(root.path()).unwrap().into_keys().collect::<Vec<_>>(), ["b.md", "sub/a.md"]);
+        assert_eq!(list(root.path()).unwrap().files.into_keys().collect::<Vec<_>>(), ["b.md", "sub/a.md"]);
     }
 
     #[test]
@@ -159,7 +166,8 @@ mod tests {
         fs::write(root.path().join("latin1.txt"), b"caf\xe9").unwrap();
         fs::File::create(root.path().join("huge.md")).unwrap().set_len(super::LARGEST_FILE + 1).unwrap();
         fs::write(root.path().join("good.md"), "good").unwrap();
-        let read: Vec<_> = walk(root.path()).unwrap().into_values().map(|found| read(&found).map(|c| c.text)).collect();
+        let read: Vec<_> =
+            list(root.path()).unwrap().files.into_values().map(|found| read(&found).map(|c| c.text)).collect();
         assert_eq!(read, [Some("good".to_owned()), None, None]);
     }
 }

@@ -8,7 +8,7 @@
 //! weight, an idf over the passages; a word that no passage holds has the highest. Some passage must hold concepts of at
 //! least [`FLOOR`] of the whole weight, one of which is rare enough to tell passages apart. So one unknown word outweighs
 //! any single known one ("How do I rent a *helicopter*?" is refused however well "rent" fits), and two known ones outweigh
-//! it. Numbers weigh as little as the most common word: "I am 67" says more about the asker than about the answer.
+//! it. Small and unknown numbers weigh as little as the most common word.
 
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Occur, Query, TermQuery};
@@ -16,7 +16,6 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, Searcher, Term};
 
 use super::super::question::{Concept, Question};
-use super::super::words;
 use super::index::{Fields, Index};
 use crate::cite::source::Source;
 
@@ -112,10 +111,8 @@ fn weigh<'a>(searcher: &Searcher, fields: Fields, question: &'a Question) -> tan
             holding = searcher.doc_freq(&Term::from_field_text(fields.words, stem))?.max(holding);
         }
         let holding = usize::try_from(holding).unwrap_or(usize::MAX);
-        let number = concept.word.chars().all(|c| c.is_ascii_digit());
-        let common = number || (total >= SMALL_CORPUS && holding > total / 2);
-        let weight = words::weight(if number { total } else { holding }, total);
-        Ok(Asked { concept, weight, common })
+        let common = concept.is_small_number() || (total >= SMALL_CORPUS && holding > total / 2);
+        Ok(Asked { concept, weight: concept.weight(holding, total), common })
     };
     question.concepts.iter().filter(|concept| !concept.hint).map(weigh_one).collect()
 }
