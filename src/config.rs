@@ -169,54 +169,27 @@ impl Config {
     }
 
     fn resolve(
-        mut flags: Options,
+        flags: Options,
         file: Options,
         base_url: Option<String>,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
-        if flags.script.is_some() && flags.upstream.is_some() {
-            return Err(bad("script", "a script stands in for the model, so it cannot be used together with upstream"));
-        }
-        if flags.script.is_none() {
-            flags.upstream = flags.upstream.or(base_url);
-        }
-        // A model chosen by flag or environment sets aside the file's choice of the other kind.
-        let chosen = flags.script.is_some() || flags.upstream.is_some();
-        let mut o = flags.or(file);
-        if chosen && o.script.is_some() && o.upstream.is_some() {
-            return Err(bad("script", "the file and the flags name both a script and an upstream: choose one"));
-        }
-        if o.script.is_some() && o.upstream.is_some() {
-            return Err(bad("script", "a script stands in for the model, so it cannot be used together with upstream"));
-        }
+        let mut o = one_model(flags, base_url)?.or(one_model(file, None)?);
         let model = model_choice(&mut o, environment)?;
         let is_upstream = matches!(model, ModelChoice::Upstream(_));
-        let docs = match o.docs.as_deref() {
-            None if is_upstream => Docs::None,
-            None | Some("builtin") => Docs::Builtin,
-            Some("none") => Docs::None,
-            Some("") => return Err(bad("docs", "expected a folder, builtin or none, got nothing")),
-            Some(folder) => Docs::Folder(PathBuf::from(folder)),
-        };
-        let hold_limit = o.hold_limit.unwrap_or(Grammar::default().hold_limit);
-        if !HOLD_LIMITS.contains(&hold_limit) {
-            return Err(bad("hold_limit", format!("expected 8 to 4096 bytes, got {hold_limit}")));
-        }
-        let refusal = o.refusal.unwrap_or_else(|| "I could not find that in the sources.".to_owned());
+        let docs = docs(o.docs.as_deref(), is_upstream)?;
+        let refusal = o.refusal.take().unwrap_or_else(|| "I could not find that in the sources.".to_owned());
         if refusal.trim().is_empty() {
             return Err(bad("refusal", "expected a sentence, got nothing"));
         }
         if o.log.as_deref().is_some_and(|log| log != "memory") {
             return Err(bad("log", "expected memory"));
         }
-        let words = o.marker_words.unwrap_or_else(|| Grammar::default().words);
-        if words.iter().any(|word| word.trim().is_empty()) {
-            return Err(bad("marker_words", "expected words, got an empty one"));
-        }
+        let grammar = grammar(&mut o)?;
         let top_k = at_least_one("top_k", o.top_k, 6)?;
-        let sources = at_least_one("max_sources", o.max_sources, 64)?;
-        if top_k > sources {
-            return Err(bad("top_k", format!("expected at most max_sources ({sources}), got {top_k}")));
+        let ceilings = ceilings(&o)?;
+        if top_k > ceilings.sources {
+            return Err(bad("top_k", format!("expected at most max_sources ({}), got {top_k}", ceilings.sources)));
         }
         Ok(Self {
             listen: o.listen.unwrap_or_else(|| "127.0.0.1:8080".to_owned()),
@@ -226,17 +199,11 @@ impl Config {
             docs,
             index_dir: o.index_dir.unwrap_or_else(default_index_dir),
             top_k,
-            grammar: Grammar { hold_limit, words },
+            grammar,
             refusal,
             on_problem: o.on_problem.unwrap_or_default(),
             delivery: o.delivery.unwrap_or_default(),
-            ceilings: Ceilings {
-                answer_bytes: at_least_one("max_answer_bytes", o.max_answer_bytes, MIB)?,
-                body_bytes: at_least_one("max_body_bytes", o.max_body_bytes, 4 * MIB)?,
-                followers: at_least_one("max_followers", o.max_followers, 64)?,
-                source_bytes: at_least_one("max_source_bytes", o.max_source_bytes, 256 * KIB)?,
-                sources,
-            },
+            ceilings,
             log: Limits {
                 max_open: at_least_one("max_answers", o.max_answers, 10_000)?,
                 keep: o.keep_answers.map_or(Duration::from_secs(600), |d| d.0),
@@ -252,6 +219,50 @@ impl Config {
             trace: o.trace,
         })
     }
+}
+
+/// One layer of settings, with at most one model in it. `base_url` stands in for an upstream that the layer does not name.
+fn one_model(mut layer: Options, base_url: Option<String>) -> Result<Options, ConfigError> {
+    if layer.script.is_some() && layer.upstream.is_some() {
+        return Err(bad("script", "a script stands in for the model, so it cannot be used together with upstream"));
+    }
+    if layer.script.is_none() {
+        layer.upstream = layer.upstream.or(base_url);
+    }
+    Ok(layer)
+}
+
+fn docs(given: Option<&str>, is_upstream: bool) -> Result<Docs, ConfigError> {
+    match given {
+        None if is_upstream => Ok(Docs::None),
+        None | Some("builtin") => Ok(Docs::Builtin),
+        Some("none") => Ok(Docs::None),
+        Some("") => Err(bad("docs", "expected a folder, builtin or none, got nothing")),
+        Some(folder) => Ok(Docs::Folder(PathBuf::from(folder))),
+    }
+}
+
+fn grammar(o: &mut Options) -> Result<Grammar, ConfigError> {
+    let default = Grammar::default();
+    let hold_limit = o.hold_limit.unwrap_or(default.hold_limit);
+    if !HOLD_LIMITS.contains(&hold_limit) {
+        return Err(bad("hold_limit", format!("expected 8 to 4096 bytes, got {hold_limit}")));
+    }
+    let words = o.marker_words.take().unwrap_or(default.words);
+    if words.iter().any(|word| word.trim().is_empty()) {
+        return Err(bad("marker_words", "expected words, got an empty one"));
+    }
+    Ok(Grammar { hold_limit, words })
+}
+
+fn ceilings(o: &Options) -> Result<Ceilings, ConfigError> {
+    Ok(Ceilings {
+        answer_bytes: at_least_one("max_answer_bytes", o.max_answer_bytes, MIB)?,
+        body_bytes: at_least_one("max_body_bytes", o.max_body_bytes, 4 * MIB)?,
+        followers: at_least_one("max_followers", o.max_followers, 64)?,
+        source_bytes: at_least_one("max_source_bytes", o.max_source_bytes, 256 * KIB)?,
+        sources: at_least_one("max_sources", o.max_sources, 64)?,
+    })
 }
 
 fn model_choice(o: &mut Options, environment: impl Fn(&str) -> Option<String>) -> Result<ModelChoice, ConfigError> {

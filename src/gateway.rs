@@ -18,6 +18,7 @@ use crate::model::script::{Script, ScriptError, ScriptModel};
 use crate::model::{Model, ModelRequest};
 use crate::prompt::{Message, Prompt};
 use crate::retrieve::corpus::Corpus;
+use crate::retrieve::inline::Inline;
 use crate::retrieve::{RetrieveError, Retriever};
 use crate::session::{Facts, Session, refused};
 use crate::trace::{Step, Trace};
@@ -145,11 +146,15 @@ impl Gateway {
     ///
     /// # Errors
     /// What keeps the answer from beginning: the search failed, or the log is full.
-    pub async fn open(&self, question: Question) -> Result<Arc<Live>, Failure> {
+    pub async fn open(&self, mut question: Question) -> Result<Arc<Live>, Failure> {
         let began = Instant::now();
         let no_randomness = || Failure::new(ErrorCode::Internal, "the system has no randomness to make an id from");
         let id = AnswerId::random().ok_or_else(no_randomness)?;
-        let (found, retrieve) = self.find_sources(&question, &id, began).await?;
+        let retrieved = question.sources.is_none();
+        let found = self.find_sources(&mut question, &id, began).await?;
+        let retrieve = found.as_ref().map(|(_, took)| *took);
+        let is_empty_handed = found.as_ref().is_some_and(|(sources, _)| sources.is_empty());
+        let sources = found.map(|(sources, _)| sources).unwrap_or_default();
         let model: Arc<dyn Model> = match question.script.clone() {
             Some(script) => Arc::new(ScriptModel::new(script)),
             None => Arc::clone(&self.model),
@@ -159,8 +164,8 @@ impl Gateway {
             format: Format::Prose,
             delivery: question.delivery.unwrap_or(self.config.delivery),
             model: question.model.clone().unwrap_or_else(|| model.name().to_owned()),
-            sources: found.clone().unwrap_or_default(),
-            retrieved: question.sources.is_none(),
+            sources: sources.clone(),
+            retrieved,
         };
         let facts = Facts {
             answer: start.answer.clone(),
@@ -170,11 +175,11 @@ impl Gateway {
         };
         let answer = Answer::new(start, self.settings(&question));
         let text = question.text.clone();
-        let (tape, driver) = if found.as_ref().is_some_and(Sources::is_empty) {
+        let (tape, driver) = if is_empty_handed {
             (refused(answer, &facts, began, retrieve), None)
         } else {
             let fence = random_word().ok_or_else(no_randomness)?;
-            let stream = model.call(self.request(question, found.unwrap_or_default(), &fence));
+            let stream = model.call(self.request(question, sources, &fence));
             let mut session = Session::new(answer, stream, facts, self.config.deadlines, began, retrieve);
             let mut tape = Tape::default();
             session.begin(&mut tape);
@@ -191,34 +196,36 @@ impl Gateway {
         self.log.open(opening).map_err(|e| log_failure(&e))
     }
 
-    /// `None`: there is nothing to cite from, and nothing to refuse for.
+    /// Asks the request's own sources or else the retriever. `None`: there is neither, so nothing can be cited.
     async fn find_sources(
         &self,
-        question: &Question,
+        question: &mut Question,
         id: &AnswerId,
         began: Instant,
-    ) -> Result<(Option<Sources>, Option<Duration>), Failure> {
-        if let Some(sources) = &question.sources {
-            return Ok((Some(Sources::new(sources.clone())), None));
-        }
-        let Some(retriever) = self.retriever.as_deref().filter(|_| !question.no_retrieval) else {
-            return Ok((None, None));
+    ) -> Result<Option<(Sources, Duration)>, Failure> {
+        let inline = question.sources.take().map(Inline::new);
+        let configured = self.retriever.as_deref().filter(|_| !question.no_retrieval);
+        let Some(retriever) = inline.as_ref().map(|i| i as &dyn Retriever).or(configured) else {
+            return Ok(None);
         };
         let top_k = question.top_k.unwrap_or(self.config.top_k);
         let search = tokio::time::timeout(RETRIEVE_TIMEOUT, retriever.retrieve(&question.text, top_k));
         let found = search.await.unwrap_or(Err(RetrieveError::Timeout));
         let took = began.elapsed();
-        let failure = found.as_ref().err().map(retrieve_failure);
+        let code = found.as_ref().err().map(retrieve_code);
         let step = Step::Retrieve {
             retriever: retriever.name(),
             top_k,
             found: found.as_ref().ok().map(Vec::len),
-            error: failure.as_ref().map(|f| f.code.as_str()),
+            error: code.map(ErrorCode::as_str),
         };
         self.trace.step(id.as_str(), took, step);
-        match (found, failure) {
-            (_, Some(failure)) => Err(failure),
-            (found, None) => Ok((found.ok().map(Sources::new), Some(took))),
+        match found {
+            Ok(found) => Ok(Some((Sources::new(found), took))),
+            Err(error) => {
+                tracing::warn!(%error, "the document search failed");
+                Err(Failure::new(retrieve_code(&error), "the document search failed"))
+            }
         }
     }
 
@@ -275,13 +282,11 @@ fn retriever(config: &Config) -> Result<(Option<Arc<dyn Retriever>>, String), Bu
     Ok((Some(Arc::new(corpus)), description))
 }
 
-fn retrieve_failure(error: &RetrieveError) -> Failure {
-    let code = match error {
+fn retrieve_code(error: &RetrieveError) -> ErrorCode {
+    match error {
         RetrieveError::Timeout => ErrorCode::RetrieverTimeout,
         RetrieveError::Index { .. } | RetrieveError::Read { .. } => ErrorCode::RetrieverFailed,
-    };
-    tracing::warn!(%error, "the document search failed");
-    Failure::new(code, "the document search failed")
+    }
 }
 
 /// An answer's record as it is now, as one flat JSON object; `None` while it has no beginning.

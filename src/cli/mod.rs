@@ -1,8 +1,6 @@
 //! The command line: one file per subcommand. Colours only on a terminal, results on standard output, all else on standard
 //! error.
 
-#![expect(clippy::print_stdout, reason = "this room is the one that talks to a terminal")]
-
 mod ask;
 mod check;
 mod paint;

@@ -68,8 +68,11 @@ macro_rules! options {
         }
 
         impl Options {
-            /// These settings, and where they are silent the other ones.
-            pub(super) fn or(self, other: Self) -> Self {
+            /// These settings, and where they are silent the other ones. A model named here sets aside the other's.
+            pub(super) fn or(self, mut other: Self) -> Self {
+                if self.script.is_some() || self.upstream.is_some() {
+                    (other.script, other.upstream) = (None, None);
+                }
                 Self { config: self.config, $($name: self.$name.or(other.$name),)+ }
             }
         }

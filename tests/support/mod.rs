@@ -1,5 +1,6 @@
 //! Case files for the tests: small inputs with the right answers, one JSON object a line.
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::panic, reason = "a test that cannot read its cases must fail")]
 
 use citewire::cite::source::{Source, Sources};
 use serde::Deserialize;
@@ -13,12 +14,14 @@ pub(crate) struct Case {
     #[serde(default)]
     pub(crate) refusal: String,
     pub(crate) chunks: Vec<String>,
-    /// As written, numbers, bytes, UTF-16 units, code points.
-    pub(crate) markers: Vec<(String, Vec<u32>, [usize; 2], [usize; 2], [usize; 2])>,
+    pub(crate) markers: Vec<CaseMarker>,
     pub(crate) problems: Vec<CaseProblem>,
     pub(crate) pieces: Option<Vec<String>>,
     pub(crate) stripped: Option<String>,
 }
+
+/// As written, numbers, bytes, UTF-16 units, code points.
+pub(crate) type CaseMarker = (String, Vec<u32>, [usize; 2], [usize; 2], [usize; 2]);
 
 #[derive(Debug, Deserialize, serde::Serialize)]
 pub(crate) struct CaseSource {
