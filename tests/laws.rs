@@ -6,9 +6,9 @@ mod support;
 use citewire::answer::holdback::HoldBack;
 use citewire::cite::check::{Rules, check};
 use citewire::cite::marker::{Grammar, find};
-use citewire::cite::source::Sources;
 use proptest::prelude::*;
-use support::{cases, numbered};
+use support::cases;
+use support::hostile::{cut, cuts, sources, text as hostile};
 
 /// The emitter as its rule is written, one character at a time, without a thought for speed.
 struct Naive {
@@ -95,91 +95,6 @@ impl Naive {
         }
         Fate::Open
     }
-}
-
-/// Text made of what matters to the grammar, in any order.
-fn hostile() -> impl Strategy<Value = String> {
-    const TOKENS: [&str; 52] = [
-        "[",
-        "[",
-        "[",
-        "]",
-        "]",
-        "]",
-        "【",
-        "】",
-        "［",
-        "］",
-        "<|",
-        "|>",
-        "<",
-        "|",
-        ">",
-        "\u{E200}",
-        "\u{E201}",
-        "\u{E202}",
-        "file-",
-        "file-ab",
-        "cite",
-        "1",
-        "2",
-        "3",
-        "9",
-        ",",
-        " ",
-        " ",
-        "-",
-        "–",
-        "^",
-        "†",
-        "\\",
-        "`",
-        "``",
-        "$",
-        "\n",
-        "\n\n",
-        "\r",
-        "(",
-        ")",
-        "(https://a.example/1)",
-        "a",
-        "word ",
-        "Source ",
-        "é",
-        "🐸",
-        "井",
-        "!",
-        ": ",
-        "    ",
-        "```\n",
-    ];
-    let token = prop::sample::select(TOKENS.to_vec()).prop_map(str::to_owned);
-    let pad = (1usize..200).prop_map(|n| "x".repeat(n));
-    let piece = prop_oneof![60 => token, 1 => pad];
-    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
-}
-
-/// The text cut after the characters whose numbers are given.
-fn cut(text: &str, cuts: &[prop::sample::Index]) -> Vec<String> {
-    let chars: Vec<char> = text.chars().collect();
-    let mut at: Vec<usize> = cuts.iter().map(|c| c.index(chars.len() + 1)).collect();
-    at.extend([0, chars.len()]);
-    at.sort_unstable();
-    at.windows(2).map(|w| chars[w[0]..w[1]].iter().collect()).collect()
-}
-
-fn cuts() -> impl Strategy<Value = Vec<prop::sample::Index>> {
-    prop_oneof![
-        prop::collection::vec(any::<prop::sample::Index>(), 0..12),
-        prop::collection::vec(any::<prop::sample::Index>(), 200),
-    ]
-}
-
-fn sources() -> Sources {
-    let mut all: Vec<_> = (1..=3).map(numbered).collect();
-    all[0].url = Some("https://a.example/1".to_owned());
-    all[1].id = "file-ab".to_owned();
-    Sources::new(all)
 }
 
 /// The pieces of a text in these chunks, what `finish` gave last; the limit is watched on the way.

@@ -10,7 +10,7 @@ use crate::cite::span::Span;
 
 /// Readings of the corrected text at the most. One is the rule; more are needed only around removals that would create a
 /// marker. When they are used up, the markers not yet proven stay, with their problems.
-const MAX_READINGS: usize = 64;
+const MAX_READINGS: usize = 32;
 
 /// The text without invalid numbers and unknown ids; `None` when nothing can be taken out.
 #[must_use]

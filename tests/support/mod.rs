@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::panic, reason = "a test that cannot read its cases must fail")]
 
+pub(crate) mod hostile;
+
 use citewire::cite::source::{Source, Sources};
 use serde::Deserialize;
 
