@@ -124,7 +124,8 @@ fn a_damaged_index_is_built_anew() {
         drop(folders.open());
         names(folders.index_files()).count()
     };
-    let harms: &[(&str, fn(&Path))] = &[
+    type Harm = (&'static str, fn(&Path));
+    let harms: &[Harm] = &[
         ("removed", |file| fs::remove_file(file).unwrap()),
         ("cut short", |file| {
             let half = fs::metadata(file).unwrap().len() / 2;
