@@ -78,7 +78,7 @@ struct Document {
     blocks: Vec<Block>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Block {
     /// Level 1 is the highest.
     Heading { level: u8, text: String },
