@@ -78,6 +78,12 @@ fn changes_are_noticed() {
     assert!(ids(&corpus, "dogs chew").is_empty());
     assert_eq!(corpus.size(), Size { documents: 2, passages: 2 });
     assert!(!corpus.refresh().unwrap());
+
+    fs::remove_file(folders.docs.path().join("birds.txt")).unwrap();
+    fs::remove_file(folders.docs.path().join("cats.md")).unwrap();
+    assert!(corpus.refresh().unwrap());
+    assert!(ids(&corpus, "birds sing").is_empty());
+    assert_eq!(corpus.size(), Size { documents: 0, passages: 0 });
 }
 
 #[test]
