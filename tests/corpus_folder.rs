@@ -1,5 +1,6 @@
 //! A folder of documents: what is indexed, what is noticed, and what an index survives.
 
+#![cfg(feature = "gateway")]
 #![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
 use std::fs;

@@ -1,5 +1,6 @@
 //! Asks the built-in handbook: the right passage among the first three, or nothing.
 
+#![cfg(feature = "gateway")]
 #![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
 use citewire::retrieve::corpus::Corpus;
