@@ -1,5 +1,6 @@
 //! A folder of documents: what is indexed, what is noticed, and what an index survives.
 
+#![cfg(feature = "gateway")]
 #![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
 use std::fs;
@@ -78,6 +79,12 @@ fn changes_are_noticed() {
     assert!(ids(&corpus, "dogs chew").is_empty());
     assert_eq!(corpus.size(), Size { documents: 2, passages: 2 });
     assert!(!corpus.refresh().unwrap());
+
+    fs::remove_file(folders.docs.path().join("birds.txt")).unwrap();
+    fs::remove_file(folders.docs.path().join("cats.md")).unwrap();
+    assert!(corpus.refresh().unwrap());
+    assert!(ids(&corpus, "birds sing").is_empty());
+    assert_eq!(corpus.size(), Size { documents: 0, passages: 0 });
 }
 
 #[test]
@@ -124,7 +131,8 @@ fn a_damaged_index_is_built_anew() {
         drop(folders.open());
         names(folders.index_files()).count()
     };
-    let harms: &[(&str, fn(&Path))] = &[
+    type Harm = (&'static str, fn(&Path));
+    let harms: &[Harm] = &[
         ("removed", |file| fs::remove_file(file).unwrap()),
         ("cut short", |file| {
             let half = fs::metadata(file).unwrap().len() / 2;

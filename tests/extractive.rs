@@ -1,6 +1,8 @@
 //! Asks the handbook and lets the extractive model answer: the first sentence holds the fact, its marker points at the
 //! passage.
 
+#![cfg(feature = "gateway")]
+
 use citewire::cite::source::{Source, Sources};
 use citewire::model::ModelRequest;
 use citewire::model::extractive::compose;

@@ -18,7 +18,7 @@ use self::choose::{Chosen, choose};
 use super::{Model, ModelError, ModelRequest, ModelStream};
 use crate::answer::event::{Chunk, FinishReason, Usage};
 
-/// Time between two words: fast reading speed. At half of it nobody sees that the answer streams, at double it drags.
+/// Time between two words. At half of it nobody sees that the answer streams; at double a long answer drags.
 pub const DEFAULT_GAP: Duration = Duration::from_millis(15);
 
 /// A model that quotes.

@@ -1,6 +1,6 @@
 //! Cuts a document into titled passages, at its headings and paragraphs.
 //!
-//! A reader per file kind turns the text into a [`Document`], a flat list of headings and paragraphs; one cutter turns
+//! A reader per file kind turns the text into a flat list of headings and paragraphs; one cutter turns
 //! that into passages. Neither can fail: whatever a file holds, something readable comes out.
 
 mod build;
@@ -78,7 +78,7 @@ struct Document {
     blocks: Vec<Block>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Block {
     /// Level 1 is the highest.
     Heading { level: u8, text: String },

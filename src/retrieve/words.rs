@@ -16,16 +16,17 @@ const LONGEST_WORD: usize = 40;
 
 /// Words that questions and documents share whatever they are about, and what is left of contractions ("don't", "I'll").
 const STOP_WORDS: &str = "\
-    a about after again ain allowed also always am an and any anybody anyone anything are aren as at be because been \
-    before being but by can cannot come comes coming could couldn d did didn do does doesn doing don during either \
-    else ever explain for from get gets getting give given gives go goes going got had happen happened happens has \
-    hasn have haven having he hello her here hers hey hi him his how i if in into is isn it its just kind know less \
-    let ll m made make makes making many may me mean means might mine more much mustn my never no nor not now of off \
-    offer offered offers ok okay on one only or other our ours out own permitted please possible put re really s \
-    same shall she should shouldn so some somebody someone something sort such t take taken takes taking tell than \
-    thank thanks that the their theirs them then there these they thing things this those to too took up us use used \
-    using ve very want wants was wasn we were what whatever when where whether which while who whom whose why will \
-    with won would wouldn you your yours yourself";
+    a about actually after again ain allowed already also always am an and any anybody anyone anything are aren as \
+    at available be because been before being but by can cannot come comes coming could couldn currently d did didn \
+    do does doesn doing don during either else ever exactly explain for from get gets getting give given gives go \
+    goes going got had happen happened happens has hasn have haven having he hello her here hers hey hi him his how \
+    i if in into is isn it its just kind know less let ll m made make makes making many may me mean means might mine \
+    more much mustn my never no nor not now of off offer offered offers often ok okay on one only or other our ours \
+    out own permitted please possible put re really s same shall she should shouldn so some somebody someone \
+    something sort still such t take taken takes taking tell than thank thanks that the their theirs them then there \
+    these they thing things this those to too took up us use used using ve very want wants was wasn way ways we were \
+    what whatever when where whether which while who whom whose why will with won would wouldn yet you your yours \
+    yourself";
 
 /// Forms that no stemmer brings together, each with the form that stands for it.
 const IRREGULAR: &[(&str, &str)] = &[

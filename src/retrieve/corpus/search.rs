@@ -41,9 +41,11 @@ const CANDIDATES: usize = 24;
 /// In a corpus of fewer passages every word is in most of them, so none counts as too common.
 const SMALL_CORPUS: usize = 8;
 
-/// A concept that an answer must be about, and how common it is.
+/// A concept, and what the passages know of it.
 struct Asked<'a> {
     concept: &'a Concept,
+    /// The stems that some passage holds, with what each counts.
+    known: Vec<(&'a str, f32)>,
     weight: f32,
     common: bool,
 }
@@ -60,13 +62,13 @@ struct Candidate {
 /// The passages for `question`, best first, at most `top_k`; none when the documents cannot answer it.
 pub(super) fn search(index: &Index, question: &Question, top_k: usize) -> tantivy::Result<Vec<Source>> {
     let searcher = index.searcher();
-    if question.concepts.is_empty() || top_k == 0 || searcher.num_docs() == 0 {
+    let asked = weigh(&searcher, index.fields, question)?;
+    if top_k == 0 || asked.iter().all(|asked| asked.known.is_empty()) {
         return Ok(Vec::new());
     }
-    let asked = weigh(&searcher, index.fields, question)?;
-    let collector = TopDocs::with_limit(top_k.max(CANDIDATES)).order_by_score();
+    let limit = top_k.max(CANDIDATES).min(count(&searcher)).max(1);
     let mut candidates: Vec<Candidate> = searcher
-        .search(&query(index.fields, question), &collector)?
+        .search(&query(index.fields, &asked), &TopDocs::with_limit(limit).order_by_score())?
         .into_iter()
         .map(|(score, at)| Candidate { at, score, share: 0.0, holds_rare: false })
         .collect();
@@ -86,35 +88,45 @@ impl Candidate {
     }
 }
 
+/// Looks every concept up.
+fn weigh<'a>(searcher: &Searcher, fields: Fields, question: &'a Question) -> tantivy::Result<Vec<Asked<'a>>> {
+    let total = count(searcher);
+    let weigh_one = |concept: &'a Concept| {
+        let mut known = Vec::new();
+        let mut holding = 0;
+        for stem in concept.stems() {
+            let passages = searcher.doc_freq(&Term::from_field_text(fields.words, stem))?;
+            if passages > 0 {
+                known.push((stem, if stem == concept.word { 1.0 } else { ALSO_BOOST }));
+            }
+            holding = holding.max(usize::try_from(passages).unwrap_or(usize::MAX));
+        }
+        let common = concept.is_small_number() || (total >= SMALL_CORPUS && holding > total / 2);
+        Ok(Asked { concept, known, weight: concept.weight(holding, total), common })
+    };
+    question.concepts.iter().map(weigh_one).collect()
+}
+
+/// How many passages there are.
+fn count(searcher: &Searcher) -> usize {
+    usize::try_from(searcher.num_docs()).unwrap_or(usize::MAX)
+}
+
 /// Any of the concepts; each by its best word, in the text and in the title.
-fn query(fields: Fields, question: &Question) -> BooleanQuery {
-    let in_field = |field, stem: &str, boost: f32| -> Box<dyn Query> {
+fn query(fields: Fields, asked: &[Asked<'_>]) -> BooleanQuery {
+    let word = |field, stem: &str, boost: f32| -> Box<dyn Query> {
         let term = TermQuery::new(Term::from_field_text(field, stem), IndexRecordOption::WithFreqs);
         Box::new(BoostQuery::new(Box::new(term), boost))
     };
-    let any_word = |field, concept: &Concept, boost: f32| -> Box<dyn Query> {
-        let also = concept.also.iter().map(|stem| in_field(field, stem, boost * ALSO_BOOST));
-        Box::new(DisjunctionMaxQuery::new(std::iter::once(in_field(field, &concept.word, boost)).chain(also).collect()))
+    let best_word = |field, asked: &Asked<'_>, boost: f32| -> Box<dyn Query> {
+        let words = asked.known.iter().map(|(stem, counts)| word(field, stem, boost * counts));
+        Box::new(DisjunctionMaxQuery::new(words.collect()))
     };
-    let clauses = question.concepts.iter().flat_map(|concept| {
-        let boost = if concept.hint { HINT_BOOST } else { 1.0 };
-        [any_word(fields.words, concept, boost), any_word(fields.title_words, concept, boost * TITLE_BOOST)]
+    let clauses = asked.iter().filter(|asked| !asked.known.is_empty()).flat_map(|asked| {
+        let boost = if asked.concept.hint { HINT_BOOST } else { 1.0 };
+        [best_word(fields.words, asked, boost), best_word(fields.title_words, asked, boost * TITLE_BOOST)]
     });
     BooleanQuery::new(clauses.map(|clause| (Occur::Should, clause)).collect())
-}
-
-fn weigh<'a>(searcher: &Searcher, fields: Fields, question: &'a Question) -> tantivy::Result<Vec<Asked<'a>>> {
-    let total = usize::try_from(searcher.num_docs()).unwrap_or(usize::MAX);
-    let weigh_one = |concept: &'a Concept| {
-        let mut holding = 0;
-        for stem in concept.stems() {
-            holding = searcher.doc_freq(&Term::from_field_text(fields.words, stem))?.max(holding);
-        }
-        let holding = usize::try_from(holding).unwrap_or(usize::MAX);
-        let common = concept.is_small_number() || (total >= SMALL_CORPUS && holding > total / 2);
-        Ok(Asked { concept, weight: concept.weight(holding, total), common })
-    };
-    question.concepts.iter().filter(|concept| !concept.hint).map(weigh_one).collect()
 }
 
 /// Finds out which concepts each candidate holds, from the posting lists.
@@ -125,10 +137,10 @@ fn cover(
     candidates: &mut [Candidate],
 ) -> tantivy::Result<()> {
     candidates.sort_by_key(|candidate| candidate.at);
-    let total: f32 = asked.iter().map(|asked| asked.weight).sum();
-    for asked in asked {
+    let total: f32 = asked.iter().filter(|asked| !asked.concept.hint).map(|asked| asked.weight).sum();
+    for asked in asked.iter().filter(|asked| !asked.concept.hint) {
         let mut held = vec![false; candidates.len()];
-        for stem in asked.concept.stems() {
+        for (stem, _) in &asked.known {
             mark(searcher, &Term::from_field_text(fields.words, stem), candidates, &mut held)?;
         }
         for (candidate, _) in candidates.iter_mut().zip(held).filter(|(_, held)| *held) {

@@ -1,6 +1,6 @@
 //! Packs the paragraphs of a document into passages: one heading each, about [`TARGET`] long.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Block, Document, Passage, one_line};
 
@@ -10,6 +10,9 @@ const TARGET: usize = 1200;
 
 /// A rest shorter than this, in bytes, stays with the passage before it: alone it would say too little to be found.
 const SHORTEST_REST: usize = 200;
+
+/// What stands between two paragraphs of a passage.
+const JOINT: &str = "\n\n";
 
 /// The passages of `document`, in order, with ids that are unique within it.
 pub(super) fn cut(path: &str, document: Document) -> Vec<Passage> {
@@ -33,6 +36,8 @@ struct Cutter<'a> {
     above: Vec<(u8, String)>,
     section: Vec<String>,
     taken: HashSet<String>,
+    /// The last number that was tried for an id.
+    numbers: HashMap<String, usize>,
     passages: Vec<Passage>,
 }
 
@@ -50,6 +55,7 @@ impl<'a> Cutter<'a> {
             above: Vec::new(),
             section: Vec::new(),
             taken: HashSet::new(),
+            numbers: HashMap::new(),
             passages: Vec::new(),
         }
     }
@@ -78,8 +84,13 @@ impl<'a> Cutter<'a> {
             Some(slug) if !slug.is_empty() => format!("{}#{slug}", self.path),
             _ => self.path.to_owned(),
         };
-        let numbered = (2..).map(|n| if base.contains('#') { format!("{base}-{n}") } else { format!("{base}#{n}") });
-        let id = std::iter::once(base.clone()).chain(numbered).find(|id| !self.taken.contains(id)).unwrap_or_default();
+        let divider = if base.len() > self.path.len() { '-' } else { '#' };
+        let mut id = base.clone();
+        while self.taken.contains(&id) {
+            let number = self.numbers.entry(base.clone()).or_insert(1);
+            *number += 1;
+            id = format!("{base}{divider}{number}");
+        }
         self.taken.insert(id.clone());
         id
     }
@@ -89,9 +100,10 @@ impl<'a> Cutter<'a> {
 fn pack(paragraphs: &[String]) -> Vec<String> {
     let mut packed: Vec<String> = Vec::new();
     for piece in paragraphs.iter().flat_map(|paragraph| pieces(paragraph)) {
+        let room = if piece.len() < SHORTEST_REST { TARGET + SHORTEST_REST } else { TARGET };
         match packed.last_mut() {
-            Some(last) if last.len() + piece.len() <= TARGET || piece.len() < SHORTEST_REST => {
-                last.push_str("\n\n");
+            Some(last) if last.len() + JOINT.len() + piece.len() <= room => {
+                last.push_str(JOINT);
                 last.push_str(piece);
             }
             _ => packed.push(piece.to_owned()),
@@ -142,15 +154,17 @@ fn slug(heading: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{SHORTEST_REST, TARGET, pack, pieces, slug, title_from};
+    use super::super::{Block, Document};
+    use super::{JOINT, SHORTEST_REST, TARGET, cut, pack, pieces, slug, title_from};
 
     #[test]
     fn short_paragraphs_are_joined_and_long_sections_cut() {
         let paragraph = |letter: &str, length: usize| letter.repeat(length);
         let packed = pack(&[paragraph("a", 500), paragraph("b", 500), paragraph("c", 600), paragraph("d", 700)]);
         assert_eq!(packed.iter().map(String::len).collect::<Vec<_>>(), [1002, 600, 700]);
-        let packed = pack(&[paragraph("a", TARGET), paragraph("b", SHORTEST_REST - 1)]);
+        let packed = pack(&[paragraph("a", TARGET), paragraph("b", SHORTEST_REST - JOINT.len() - 1)]);
         assert_eq!(packed.len(), 1);
+        assert!(pack(&vec![paragraph("a", 10); 1000]).iter().all(|text| text.len() <= TARGET + SHORTEST_REST));
     }
 
     #[test]
@@ -165,6 +179,13 @@ mod tests {
             assert_eq!(kept.replace(' ', ""), huge.replace(' ', ""));
         }
         assert!(pieces(&"One fact is here. ".repeat(400)).iter().all(|piece| piece.ends_with('.')));
+    }
+
+    #[test]
+    fn the_longest_document_takes_no_time_per_name() {
+        let blocks = vec![Block::Paragraph("x".repeat(TARGET)); 14_000];
+        let passages = cut("a.txt", Document { title: None, blocks });
+        assert_eq!(passages.last().map(|passage| passage.id.as_str()), Some("a.txt#14000"));
     }
 
     #[test]
