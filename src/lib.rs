@@ -12,6 +12,7 @@
 //! | [`answer`] | chunks | released text and a settlement |
 //! | [`prompt`] | a question and its sources | messages for a model |
 //! | [`wire`] | records | the bytes of a protocol |
+//! | [`words`] | text | the words that carry its meaning, and what a question asks for |
 //!
 //! The others do I/O (feature `gateway`, on by default):
 //!
@@ -37,7 +38,7 @@
 //! no channel stands between the model's socket and the client's.
 //!
 //! # Invariants
-//! - Imports go one way: `cite <- answer <- wire`; `retrieve`, `model`, `log` know the pure rooms' data only; `session` knows
+//! - Imports go one way: `words <- cite <- answer <- wire`; `retrieve`, `model`, `log` know the pure rooms' data only; `session` knows
 //!   answer, model and log; `gateway` knows these; `http` and `cli` know all. Only `http` names axum, only `model/openai` names
 //!   async-openai, only `wire` names a protocol's fields. `tests/house.rs` checks it.
 //! - Silence is not success: only a finish reason settles an answer.
@@ -48,6 +49,7 @@ pub mod answer;
 pub mod cite;
 pub mod prompt;
 pub mod wire;
+pub mod words;
 
 #[cfg(feature = "gateway")]
 pub mod cli;

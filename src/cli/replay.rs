@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{SourceEntry, Trouble, paint, read};
 use crate::answer::holdback::HoldBack;
 use crate::cite::check::{Rules, check};
-use crate::cite::marker::{Grammar, Marker};
+use crate::cite::marker::{Grammar, Marker, Names};
 use crate::cite::source::{Source, Sources};
 
 #[derive(Debug, Args)]
@@ -95,11 +95,8 @@ fn count(stream: Stream, replay: &Replay, random: &mut Random, counts: &mut Coun
     let sources = match (stream.sources, stream.n) {
         (Some(given), _) => Sources::new(given.into_iter().map(Source::from).collect()),
         (None, Some(n)) => placeholders(n),
-        // Nobody knows how many there were: as many as the text names, so the range check has nothing to say.
-        (None, None) => {
-            let numbers = check(&text, &Sources::default(), rules).markers.iter().flat_map(Marker::numbers).max();
-            placeholders(numbers.unwrap_or(0) as usize)
-        }
+        // Nobody knows what they were: as many as the text names, so the range check has nothing to say.
+        (None, None) => named_sources(&check(&text, &Sources::default(), rules).markers),
     };
     let report = check(&text, &sources, rules);
     let chunks = match replay.cuts {
@@ -141,8 +138,25 @@ fn cut_markers(markers: &[Marker], places: &[usize]) -> usize {
 }
 
 fn placeholders(n: usize) -> Sources {
-    let source = |i: usize| Source { id: i.to_string(), title: None, url: None, text: String::new(), ocr: false };
-    Sources::new((1..=n).map(source).collect())
+    Sources::new((1..=n).map(|i| placeholder(i.to_string())).collect())
+}
+
+fn placeholder(id: String) -> Source {
+    Source { id, title: None, url: None, text: String::new(), ocr: false }
+}
+
+/// One source for every number up to the highest, and one for every id.
+fn named_sources(markers: &[Marker]) -> Sources {
+    let highest = markers.iter().flat_map(Marker::numbers).max().unwrap_or(0);
+    let mut sources: Vec<Source> = (1..=highest).map(|n| placeholder(n.to_string())).collect();
+    for item in markers.iter().flat_map(|m| &m.items) {
+        if let Names::Unknown(id) = &item.names
+            && !sources.iter().any(|s| s.id == *id)
+        {
+            sources.push(placeholder(id.clone()));
+        }
+    }
+    Sources::new(sources)
 }
 
 /// A small generator (SplitMix64) for cuts that a seed reproduces.

@@ -22,9 +22,9 @@ use tracing::warn;
 use self::index::Index;
 use self::manifest::Manifest;
 use super::passage::{FileKind, passages};
-use super::question::Question;
 use super::{RetrieveError, Retriever, handbook};
 use crate::cite::source::Source;
+use crate::words::question::Question;
 
 /// Least time between two looks for changed files: someone who saves a file and asks again sees the new text.
 const REFRESH_EVERY: Duration = Duration::from_secs(2);

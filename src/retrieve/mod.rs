@@ -5,8 +5,6 @@ pub mod corpus;
 pub mod handbook;
 pub mod inline;
 pub mod passage;
-pub mod question;
-pub mod words;
 
 use futures::future::BoxFuture;
 

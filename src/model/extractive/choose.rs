@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use super::kind::holds;
 use super::sentence::sentences;
 use crate::cite::source::{Source, Sources};
-use crate::retrieve::question::{Concept, Question};
-use crate::retrieve::words;
+use crate::words;
+use crate::words::question::{Concept, Question};
 
 /// Most sentences of an answer: more is a page, not an answer.
 const MOST_SENTENCES: usize = 4;

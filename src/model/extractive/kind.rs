@@ -1,7 +1,7 @@
 //! Recognises what a question wants: a sum of money, a duration, a time, a number.
 
-use crate::retrieve::question::{Question, Wants};
-use crate::retrieve::words;
+use crate::words;
+use crate::words::question::{Question, Wants};
 
 const AGES: &[&str] = &["age", "aged", "old", "older", "over", "under"];
 
@@ -106,7 +106,7 @@ fn is_number(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::holds;
-    use crate::retrieve::question::Question;
+    use crate::words::question::Question;
 
     #[track_caller]
     fn check(question: &str, sentence: &str, expected: bool) {

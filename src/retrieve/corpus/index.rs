@@ -12,9 +12,9 @@ use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{DocAddress, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
 
 use super::super::passage::Passage;
-use super::super::words;
 use super::manifest::Manifest;
 use crate::cite::source::Source;
+use crate::words;
 
 /// Counts the ways in which an index was ever written. Raised when the schema, the cutting or the words change, so that an
 /// older index is built anew.

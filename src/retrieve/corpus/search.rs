@@ -15,9 +15,9 @@ use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Occur, Query
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, Searcher, Term};
 
-use super::super::question::{Concept, Question};
 use super::index::{Fields, Index};
 use crate::cite::source::Source;
+use crate::words::question::{Concept, Question};
 
 /// Share of the question's weight that one passage must hold. At 0.6 questions with one odd word are refused; at 0.4 a
 /// single fitting word carries a question about something else.

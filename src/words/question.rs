@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::words;
+use super as words;
 
 /// Most concepts that are read from one question; the rest of a longer one is ignored. Someone who pastes a page asks
 /// about its beginning; at double the search takes twice as long and finds the same.
@@ -130,7 +130,7 @@ impl Question {
     /// Reads any text as a question.
     ///
     /// ```
-    /// use citewire::retrieve::question::{Question, Wants};
+    /// use citewire::words::question::{Question, Wants};
     /// let question = Question::read("How much is the monthly pass?");
     /// assert_eq!(question.wants, Wants::Money);
     /// assert_eq!(question.concepts[1].word, "month");

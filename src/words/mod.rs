@@ -4,6 +4,8 @@
 //! a word that all of them know. The rules are those of English; words of other languages are kept as they are, only
 //! folded, and an ideograph or kana is a word of its own.
 
+pub mod question;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -65,7 +67,7 @@ const IRREGULAR: &[(&str, &str)] = &[
 /// The words of `text` that carry meaning, in order, as stems.
 ///
 /// ```
-/// use citewire::retrieve::words::content;
+/// use citewire::words::content;
 /// assert_eq!(content("What do the E-bikes cost?"), ["ebik", "cost"]);
 /// assert_eq!(content("Children's café: $3.50"), ["child", "cafe", "dollar", "3.50"]);
 /// ```
