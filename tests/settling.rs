@@ -131,7 +131,7 @@ fn letter(event: &Event) -> char {
         Event::Delta(_) => 'd',
         Event::Done(_) => 'D',
         Event::Error(_) => 'E',
-        Event::Reasoning(_) | Event::Status(_) | Event::Tool(_) => 'n',
+        Event::Reasoning(_) | Event::Tool(_) => 'n',
         Event::Replace(..) => 'r',
         Event::Start(_) => 's',
     }

@@ -74,8 +74,8 @@ pub struct Usage {
 }
 
 /// What happens in an answer's life, in the order of the event grammar:
-/// `start (status | delta | reasoning | tool)* (annotate | replace) done` or
-/// `start (status | delta | reasoning | tool)* error`.
+/// `start (delta | reasoning | tool)* (annotate | replace) done` or
+/// `start (delta | reasoning | tool)* error`.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// The text stands; here is what the checks found.
@@ -92,8 +92,6 @@ pub enum Event {
     Replace(String, Judgement),
     /// Sources are known, the model is about to be asked.
     Start(Start),
-    /// The text is complete and being checked, or the model was asked once more.
-    Status(Phase),
     /// A tool-call delta as the model sent it.
     Tool(Box<RawValue>),
 }
@@ -146,14 +144,6 @@ pub enum OnProblem {
     Refuse,
     /// Take the invalid numbers out of the text.
     Strip,
-}
-
-/// What is going on while no text comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// The text is complete and being checked.
-    Checking,
 }
 
 /// What was decided about an answer.

@@ -185,11 +185,10 @@ impl Tape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::event::Phase;
 
     fn tape() -> Tape {
         let event = |text| match text {
-            "|" => Event::Status(Phase::Checking),
+            "|" => Event::Reasoning(String::new()),
             text => Event::Delta(text.to_owned()),
         };
         ["a", "b", "|", "c", "|", "d", "e"].map(event).into_iter().collect()

@@ -36,7 +36,6 @@ pub fn encode(seq: u64, event: &Event, sources: &Sources, out: &mut Vec<u8>) {
             let _ = writeln!(out, "retry: {RETRY}");
             body(out, &Opening::new(start, start.retrieved));
         }
-        Event::Status(phase) => frame(out, seq, "status", &Status { phase }),
         Event::Tool(delta) => frame(out, seq, "tool", &Tool { delta: OneLine(delta) }),
     }
 }
@@ -66,11 +65,6 @@ fn body(out: &mut Vec<u8>, data: &impl Serialize) {
 #[derive(Serialize)]
 struct Text<'a> {
     text: &'a str,
-}
-
-#[derive(Serialize)]
-struct Status<'a> {
-    phase: &'a crate::answer::event::Phase,
 }
 
 #[derive(Serialize)]

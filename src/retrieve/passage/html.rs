@@ -37,9 +37,42 @@ const BLOCKS: &[&str] = &[
     "table",
 ];
 
+/// Open elements at the most. Pages written by people stay below 100; at ten times this, one hostile file takes seconds.
+const DEEPEST: usize = 2_000;
+
+/// Elements that are never open for long: they have no content, or the next one of their kind ends them.
+const SHORT_LIVED: &[&str] = &[
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option", "p",
+    "source", "td", "th", "tr", "track", "wbr",
+];
+
+/// Counts tags without parsing: true when more than `limit` elements seem to be open at once.
+fn nests_deeper_than(content: &str, limit: usize) -> bool {
+    let mut open: usize = 0;
+    for tag in content.split('<').skip(1) {
+        let closing = tag.starts_with('/');
+        let name: String = tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+        let closes_itself = tag.split('>').next().is_some_and(|t| t.ends_with('/'));
+        if name.is_empty() || closes_itself || SHORT_LIVED.contains(&name.to_ascii_lowercase().as_str()) {
+            continue;
+        }
+        open = if closing { open.saturating_sub(1) } else { open + 1 };
+        if open > limit {
+            return true;
+        }
+    }
+    false
+}
+
 /// Reads the text of an HTML file or a piece of one. Goes through the tree without recursion, so no depth of nesting can
 /// exhaust the stack.
+///
+/// A file nested deeper than [`DEEPEST`] is not read: the parser's work grows with the square of the depth.
 pub(super) fn read(content: &str) -> Document {
+    if nests_deeper_than(content, DEEPEST) {
+        tracing::warn!(limit = DEEPEST, "an HTML file is nested too deep to be read");
+        return Reader::default().build.finish();
+    }
     let html = Html::parse_document(content);
     let mut reader = Reader::default();
     for edge in html.tree.root().traverse() {
@@ -155,6 +188,14 @@ mod tests {
         check("<pre>a\n  b</pre>c", &["a\n  b", "c"]);
         check("plain words", &["plain words"]);
         check("", &[]);
+    }
+
+    #[test]
+    fn a_file_nested_without_end_is_left_out() {
+        check(&"<div>".repeat(100_000), &[]);
+        check(&"<b>".repeat(100_000), &[]);
+        let flat = format!("{}<p>end", "<div></div><path d='0'/><br>".repeat(3_000));
+        assert!(!read(&flat).blocks.is_empty(), "a long flat file is read");
     }
 
     #[test]
