@@ -225,58 +225,60 @@ fn the_worked_pieces_of_every_case() {
     }
 }
 
+/// Units that a hostile model could repeat.
+const HOSTILE: [&str; 42] = [
+    "[",
+    "]",
+    "`",
+    "$",
+    "<",
+    "\\",
+    "9",
+    "<|",
+    "\u{E200}",
+    "<|\u{E200}",
+    "<|[",
+    "[<|",
+    "[1",
+    "[[1]",
+    "[1](",
+    "](",
+    "[a](<",
+    "[1](a ",
+    "\\(",
+    "\\[",
+    "<a b=\"",
+    "<a b='x' ",
+    "<!--",
+    "<code>",
+    "<pre>",
+    "`` ` ",
+    "$$ ",
+    "$x ",
+    "[1]: /a\n",
+    "- [1]\n",
+    "> ",
+    "    [1]\n\n",
+    "```\n",
+    "[^1]",
+    "【1】",
+    "\u{E200}c\u{E202}x\u{E201}",
+    "<|file-x|>",
+    "[x <|file-x|>",
+    "[Source ",
+    "a[0]",
+    "a[0] - ",
+    "![1](",
+];
+
 /// Megabytes of what a hostile model could write, whole and byte by byte, at both ends of the hold limit. Linear work is
 /// what lets this test end at all; a quadratic step would take hours.
 #[test]
 fn hostile_megabytes() {
-    let patterns = [
-        "[",
-        "]",
-        "`",
-        "$",
-        "<",
-        "\\",
-        "9",
-        "<|",
-        "\u{E200}",
-        "<|\u{E200}",
-        "<|[",
-        "[<|",
-        "[1",
-        "[[1]",
-        "[1](",
-        "](",
-        "[a](<",
-        "[1](a ",
-        "\\(",
-        "\\[",
-        "<a b=\"",
-        "<a b='x' ",
-        "<!--",
-        "<code>",
-        "<pre>",
-        "`` ` ",
-        "$$ ",
-        "$x ",
-        "[1]: /a\n",
-        "- [1]\n",
-        "> ",
-        "    [1]\n\n",
-        "```\n",
-        "[^1]",
-        "【1】",
-        "\u{E200}c\u{E202}x\u{E201}",
-        "<|file-x|>",
-        "[x <|file-x|>",
-        "[Source ",
-        "a[0]",
-        "a[0] - ",
-        "![1](",
-    ];
     let sources = sources();
     for limit in [8, 128, 4096] {
         let grammar = Grammar { hold_limit: limit, ..Grammar::default() };
-        for pattern in patterns {
+        for pattern in HOSTILE {
             let bytes = if pattern.len() == 1 { 1_000_000 } else { 200_000 };
             let text = pattern.repeat(bytes / pattern.len());
             let _ = check(&text, &sources, Rules { grammar: &grammar, refusal: "No." });
