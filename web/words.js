@@ -4,7 +4,7 @@
  */
 
 export const SMALL_PRINT =
-  "Checked by code: range and quotes. Not checked: whether a source supports its sentence.";
+  "Checked by code: range. Not checked: whether a source supports its sentence.";
 
 /** Codes of a number that points to no source. */
 const INVALID = new Set(["out_of_range", "unknown_source", "stale_marker"]);
