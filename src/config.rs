@@ -16,6 +16,9 @@ use crate::cite::marker::Grammar;
 use crate::log::memory::Limits;
 use crate::session::Deadlines;
 
+/// The refusal sentence, unless the settings name another.
+pub const DEFAULT_REFUSAL: &str = "I could not find that in the sources.";
+
 /// What a process does. Every value has been checked.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -178,7 +181,7 @@ impl Config {
         let model = model_choice(&mut o, environment)?;
         let is_upstream = matches!(model, ModelChoice::Upstream(_));
         let docs = docs(o.docs.as_deref(), is_upstream)?;
-        let refusal = o.refusal.take().unwrap_or_else(|| "I could not find that in the sources.".to_owned());
+        let refusal = o.refusal.take().unwrap_or_else(|| DEFAULT_REFUSAL.to_owned());
         if refusal.trim().is_empty() {
             return Err(bad("refusal", "expected a sentence, got nothing"));
         }

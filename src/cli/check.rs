@@ -8,7 +8,8 @@ use super::{SourcesArg, Trouble, paint, read, read_sources};
 use crate::answer::event::{FinishReason, OnProblem};
 use crate::answer::settle::{Policy, settle};
 use crate::cite::check::{Rules, Severity};
-use crate::config::{Config, Options};
+use crate::cite::marker::Grammar;
+use crate::config::DEFAULT_REFUSAL;
 use crate::wire::native;
 
 #[derive(Debug, Args)]
@@ -22,8 +23,8 @@ pub(super) struct Check {
     #[arg(long, value_name = "WHAT", default_value = "annotate")]
     on_problem: OnProblem,
     /// The sentence that stands for "not in the sources"
-    #[arg(long, value_name = "SENTENCE")]
-    refusal: Option<String>,
+    #[arg(long, value_name = "SENTENCE", default_value = DEFAULT_REFUSAL)]
+    refusal: String,
     /// Print the judgement as JSON
     #[arg(long)]
     json: bool,
@@ -33,9 +34,8 @@ pub(super) fn run(check: &Check) -> Result<ExitCode, Trouble> {
     let sources = read_sources(&check.sources.sources)?;
     let text = read(&check.answer)?;
     let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
-    let options = Options { refusal: check.refusal.clone(), ..Options::default() };
-    let config = Config::load(options).map_err(Trouble::new)?;
-    let rules = Rules { grammar: &config.grammar, refusal: &config.refusal };
+    let grammar = Grammar::default();
+    let rules = Rules { grammar: &grammar, refusal: &check.refusal };
     let policy = Policy { rules, on_problem: check.on_problem };
     let settlement = settle(text, &FinishReason::new("stop"), &sources, policy);
     let judgement = &settlement.judgement;
