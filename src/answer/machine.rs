@@ -42,8 +42,10 @@ pub struct Answer {
     emitter: HoldBack,
     /// The text of a held answer; a streamed one's text is in the log.
     held: String,
-    /// Bytes of text so far.
-    text_bytes: usize,
+    /// Reasoning and tool calls of a held answer.
+    asides: Vec<Event>,
+    /// Bytes that have come for the log so far.
+    bytes: usize,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     model_calls: u32,
@@ -62,7 +64,8 @@ impl Answer {
             start,
             settings,
             held: String::new(),
-            text_bytes: 0,
+            asides: Vec::new(),
+            bytes: 0,
             finish: None,
             usage: None,
             model_calls: 0,
@@ -109,20 +112,34 @@ impl Answer {
             Chunk::Finish(reason) => {
                 self.finish.get_or_insert(reason);
             }
-            Chunk::Reasoning(text) => self.out.push_back(Event::Reasoning(text)),
-            Chunk::Tool(delta) => self.out.push_back(Event::Tool(delta)),
+            Chunk::Reasoning(text) => self.aside(text.len(), Event::Reasoning(text)),
+            Chunk::Tool(delta) => self.aside(delta.get().len(), Event::Tool(delta)),
             Chunk::Usage(usage) => self.usage = Some(usage),
         }
     }
 
-    fn text(&mut self, text: &str) {
-        if self.finish.is_some() || text.is_empty() {
-            return;
-        }
-        self.text_bytes += text.len();
-        if self.text_bytes > self.settings.max_answer_bytes {
-            let limit = self.settings.max_answer_bytes;
+    /// Counts what goes onto the log; false when it is too much.
+    fn fits(&mut self, bytes: usize) -> bool {
+        self.bytes += bytes;
+        let limit = self.settings.max_answer_bytes;
+        let fits = self.bytes <= limit;
+        if !fits {
             self.fail(Failure::new(ErrorCode::AnswerTooLong, format!("the answer is longer than {limit} bytes")));
+        }
+        fits
+    }
+
+    fn aside(&mut self, bytes: usize, event: Event) {
+        if self.fits(bytes) {
+            match self.start.delivery {
+                Delivery::Hold => self.asides.push(event),
+                Delivery::Stream => self.out.push_back(event),
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.finish.is_some() || text.is_empty() || !self.fits(text.len()) {
             return;
         }
         match self.start.delivery {
@@ -179,6 +196,7 @@ impl Answer {
     }
 
     fn settled(&mut self, settlement: Settlement, finish: Option<FinishReason>, timings: Timings) {
+        self.out.extend(std::mem::take(&mut self.asides));
         let Settlement { text, replaced, judgement } = settlement;
         let event = match self.start.delivery {
             Delivery::Stream if replaced => Event::Replace(text, judgement),

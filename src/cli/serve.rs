@@ -16,7 +16,7 @@ pub(super) fn run(options: Options) -> Result<ExitCode, Trouble> {
         announce(&listening)?;
         let cut = listening.serve(stop_signal()).await;
         if cut > 0 {
-            anstream::eprintln!("citewire: the drain deadline passed, {cut} open answers were cut");
+            anstream::eprintln!("citewire: {cut} open answers were cut");
             return Ok(ExitCode::FAILURE);
         }
         Ok(ExitCode::SUCCESS)

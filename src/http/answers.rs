@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -62,13 +63,13 @@ fn written(live: &Live) -> Result<Response, Failure> {
 }
 
 /// `GET /v1/answers/{id}`: the record as it is now.
-pub(super) async fn record(State(app): State<Shared>, Path(id): Path<String>) -> Result<Response, Failure> {
-    written(&*find(&app, &id).await?)
+pub(super) async fn record(State(app): State<Shared>, id: Id) -> Result<Response, Failure> {
+    written(&*find(&app, id).await?)
 }
 
 /// `DELETE /v1/answers/{id}`: stops the answer; may be repeated.
-pub(super) async fn stop(State(app): State<Shared>, Path(id): Path<String>) -> Result<StatusCode, Failure> {
-    let live = find(&app, &id).await?;
+pub(super) async fn stop(State(app): State<Shared>, id: Id) -> Result<StatusCode, Failure> {
+    let live = find(&app, id).await?;
     live.stop(Failure::new(ErrorCode::Stopped, "the answer was stopped on request"));
     Ok(StatusCode::NO_CONTENT)
 }
@@ -82,10 +83,11 @@ pub(super) struct After {
 /// `GET /v1/answers/{id}/events`: follows from behind `Last-Event-ID` or `?after=`; 204 when there is nothing more.
 pub(super) async fn follow(
     State(app): State<Shared>,
-    Path(id): Path<String>,
-    Query(query): Query<After>,
+    id: Id,
+    query: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
+    let Query(query) = query.map_err(|_| invalid("after", "expected one number"))?;
     let after = match headers.get("last-event-id") {
         Some(value) => Some(("Last-Event-ID", value.to_str().unwrap_or("?"))),
         None => query.after.as_deref().map(|after| ("after", after)),
@@ -98,11 +100,15 @@ pub(super) async fn follow(
             seq.ok_or_else(|| invalid(name, "expected the number of the last event seen"))?
         }
     };
-    events(&find(&app, &id).await?, seq)
+    events(&find(&app, id).await?, seq)
 }
 
-async fn find(app: &Shared, id: &str) -> Result<Arc<Live>, Failure> {
+/// The id in the path, if it can be read.
+type Id = Result<Path<String>, PathRejection>;
+
+async fn find(app: &Shared, id: Id) -> Result<Arc<Live>, Failure> {
     let unknown = || Failure::new(ErrorCode::NotFound, "no answer has this id, or it is no longer kept");
+    let Path(id) = id.map_err(|_| unknown())?;
     let id = id.parse().map_err(|()| unknown())?;
     app.gateway.log().find(&id).await.map_err(|e| log_failure(&e))?.ok_or_else(unknown)
 }

@@ -24,9 +24,12 @@ pub(super) struct AskBody {
     top_k: Option<usize>,
     items: Option<Vec<String>>,
     #[expect(dead_code, reason = "one value only; the type has checked it")]
+    #[serde(default, deserialize_with = "super::body::word")]
     format: Option<Format>,
     schema: Option<Value>,
+    #[serde(default, deserialize_with = "super::body::word")]
     on_problem: Option<OnProblem>,
+    #[serde(default, deserialize_with = "super::body::word")]
     delivery: Option<Delivery>,
     model: Option<String>,
     temperature: Option<f64>,

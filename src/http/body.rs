@@ -32,14 +32,17 @@ pub(super) async fn json<T: DeserializeOwned>(headers: &HeaderMap, body: Body, l
         Err(_) => return Err(invalid("", format!("the body did not come within {} s", READ_TIMEOUT.as_secs()))),
     };
     // A struct could also be read from a list, field by field; nobody means that.
-    if !bytes.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok() {
-        return Err(invalid("", "expected a JSON object"));
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(match serde_json::from_slice::<serde::de::IgnoredAny>(&bytes) {
+            Ok(_) => invalid("", "expected a JSON object"),
+            Err(error) => not_json(&error),
+        });
     }
     let mut reader = serde_json::Deserializer::from_slice(&bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
+        let (path, last) = shown(error.path());
         let inner = error.into_inner();
-        if inner.is_data() { misfit(&path, &inner.to_string()) } else { not_json(&inner) }
+        if inner.is_data() { misfit(&path, &last, &inner.to_string()) } else { not_json(&inner) }
     })?;
     reader.end().map_err(|error| not_json(&error))?;
     Ok(value)
@@ -49,18 +52,44 @@ fn not_json(error: &serde_json::Error) -> Failure {
     invalid("", format!("not valid JSON: {error}"))
 }
 
+/// The path with only plain words in it, and its last name as it came.
+fn shown(path: &serde_path_to_error::Path) -> (String, String) {
+    use serde_path_to_error::Segment;
+    let (mut out, mut last) = (String::new(), String::new());
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => out.push_str(&format!("[{index}]")),
+            Segment::Map { key } | Segment::Enum { variant: key } => {
+                out.push_str(if out.is_empty() { "" } else { "." });
+                out.push_str(plain(key));
+                last.clone_from(key);
+            }
+            Segment::Unknown => {}
+        }
+    }
+    (out, last)
+}
+
+/// Reads a word of a closed list; anything but a string is a value of the wrong type.
+pub(super) fn word<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
+    use serde::de::{Error as _, IntoDeserializer as _};
+    let Some(word) = <Option<String> as serde::Deserialize>::deserialize(d)? else { return Ok(None) };
+    T::deserialize(word.into_deserializer()).map(Some).map_err(|e: serde::de::value::Error| D::Error::custom(e))
+}
+
 /// What is wrong with a field, from the reader's words. These may quote what the client sent, a question or a key; an error
 /// never does, beyond short plain words.
-fn misfit(path: &str, said: &str) -> Failure {
+fn misfit(path: &str, last: &str, said: &str) -> Failure {
     let said = said.rfind(" at line ").and_then(|at| said.get(..at)).unwrap_or(said);
-    let path = if path == "." { "" } else { path };
     for (kind, what) in [
         ("unknown field `", "unknown field"),
         ("missing field `", "missing field"),
         ("duplicate field `", "given twice:"),
     ] {
         let Some((name, _)) = said.strip_prefix(kind).and_then(|rest| rest.split_once('`')) else { continue };
-        let name = plain(name);
+        let rest = said.strip_prefix(kind).unwrap_or_default();
+        let whole = !last.is_empty() && rest.strip_prefix(last).is_some_and(|rest| rest.starts_with('`'));
+        let name = plain(if whole { last } else { name });
         // The reader reports these at the object around the field, or at the field.
         let param = match path {
             "" => name.to_owned(),
@@ -155,7 +184,7 @@ mod tests {
                 "expected a whole number, got an integer",
             ),
         ] {
-            let failure = misfit(path, said);
+            let failure = misfit(if path == "." { "" } else { path }, "", said);
             assert_eq!((failure.param.as_deref(), failure.message.as_str()), (Some(param), message));
         }
     }

@@ -23,6 +23,7 @@ pub(super) struct CheckBody {
     sources: Vec<SourceBody>,
     text: String,
     #[expect(dead_code, reason = "one value only; the type has checked it")]
+    #[serde(default, deserialize_with = "super::body::word")]
     format: Option<Format>,
     schema: Option<Value>,
 }

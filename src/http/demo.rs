@@ -45,7 +45,10 @@ pub(super) async fn page(State(app): State<Shared>) -> Response {
         .into_response()
 }
 
-pub(super) async fn file(Path(name): Path<String>) -> Result<Response, Failure> {
+pub(super) async fn file(
+    name: Result<Path<String>, axum::extract::rejection::PathRejection>,
+) -> Result<Response, Failure> {
+    let name = name.map(|Path(name)| name).unwrap_or_default();
     let found = FILES.iter().find(|(file, _)| *file == name);
     let (_, text) = found.ok_or_else(|| Failure::new(ErrorCode::NotFound, "no such file"))?;
     let media_type = if name.ends_with(".css") { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };

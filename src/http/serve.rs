@@ -132,6 +132,8 @@ impl Listening {
             cut = log.stop_all(&Failure::new(ErrorCode::ShuttingDown, "the server is restarting"));
             let _ = tokio::time::timeout(LAST_WORDS, drained).await;
         }
+        // Answers without a reader have no connection that was waited for.
+        cut += log.stop_all(&Failure::new(ErrorCode::ShuttingDown, "the server is restarting"));
         sweeper.abort();
         cut
     }

@@ -124,6 +124,12 @@ impl Nudge {
         }
     }
 
+    /// The answer is over: gives whoever drove it. A waker that was kept would keep its whole connection in memory, and a
+    /// background task that is not woken once more would wait for ever.
+    fn let_go(&self) -> Option<Waker> {
+        lock(&self.driver).take()
+    }
+
     fn owed_for(&self, now: Instant) -> Duration {
         let woken = self.woken.load(Ordering::Acquire);
         if woken == 0 {
@@ -202,6 +208,7 @@ impl Live {
         if let Some(mut driver) = driver.take() {
             driver.stop(failure, tape);
         }
+        self.nudge.let_go().into_iter().for_each(Waker::wake);
         state.wake_all_but(None);
     }
 
@@ -230,6 +237,7 @@ impl Live {
             }
             if tape.is_over() {
                 *driver = None;
+                self.nudge.let_go().into_iter().for_each(Waker::wake);
             }
             state.wake_all_but(None);
         }
@@ -268,6 +276,7 @@ impl Live {
         let over = d.drive(&mut Context::from_waker(&self.waker), tape).is_ready();
         if over {
             *driver = None;
+            self.nudge.let_go();
         }
         if tape.last_seq() > before {
             state.wake_all_but(place);

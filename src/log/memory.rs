@@ -86,7 +86,11 @@ impl MemoryLog {
         shelves.open.retain(|live| {
             let is_over = live.sweep(now);
             if is_over {
-                over.push(Kept { id: live.id().clone(), since: now, bytes: live.with_tape(super::tape::Tape::bytes) });
+                over.push(Kept {
+                    id: live.id().clone(),
+                    since: now,
+                    bytes: live.question().len() + live.with_tape(super::tape::Tape::bytes),
+                });
             }
             !is_over
         });
@@ -111,7 +115,11 @@ impl AnswerLog for MemoryLog {
     fn open(&self, opening: Opening) -> Result<Arc<Live>, LogError> {
         let mut shelves = lock(&self.shelves);
         if shelves.open.len() >= self.limits.max_open {
-            return Err(LogError::Full { open: shelves.open.len() });
+            // Those that ended since the last sweep are not open any more.
+            let open = shelves.open.iter().filter(|live| !live.is_over()).count();
+            if open >= self.limits.max_open {
+                return Err(LogError::Full { open });
+            }
         }
         let live = Live::new(opening);
         shelves.answers.insert(live.id().clone(), Arc::clone(&live));

@@ -90,6 +90,8 @@ impl Tape {
     /// it: such a reader begins again.
     #[must_use]
     pub fn cursor_after(&self, seq: u64) -> Cursor {
+        // Behind the end of a complete tape is its end.
+        let seq = if self.is_over() { seq.min(self.last_seq()) } else { seq };
         let seen = usize::try_from(seq).ok().and_then(|n| self.entries.get(..n));
         let Some(seen) = seen else { return Cursor::default() };
         let text = seen.iter().rev().find_map(|e| match e {
@@ -161,7 +163,10 @@ impl Tape {
     /// Bytes that it keeps, roughly: text, records, and the sources' texts.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let sources: usize = self.start().map_or(0, |s| s.sources.iter().map(|(_, s)| s.text.len()).sum());
+        let words = |s: &crate::cite::source::Source| {
+            s.text.len() + s.id.len() + s.title.as_ref().map_or(0, String::len) + s.url.as_ref().map_or(0, String::len)
+        };
+        let sources: usize = self.start().map_or(0, |s| s.sources.iter().map(|(_, s)| words(s)).sum());
         let standing = self.standing();
         let replaced = if std::ptr::eq(standing, self.text.as_str()) { 0 } else { standing.len() };
         self.text.len() + replaced + sources + self.entries.len() * size_of::<Entry>()

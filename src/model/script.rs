@@ -155,7 +155,9 @@ impl Call {
     fn parse(place: Place, value: &Value) -> Result<Self, ScriptError> {
         let fields = value.as_object().ok_or(ScriptError::NotAnObject { place })?;
         if let Some(field) = fields.keys().find(|key| !FIELDS.contains(&key.as_str())) {
-            return Err(ScriptError::UnknownField { place, field: field.clone() });
+            let is_plain = field.len() <= 40 && field.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            let field = if is_plain { field.as_str() } else { "(another word)" };
+            return Err(ScriptError::UnknownField { place, field: field.to_owned() });
         }
         let wrong = |field: &str, expected| ScriptError::Field { place, field: field.to_owned(), expected };
         let chunks = parse_chunks(fields.get("chunks")).map_err(|field| wrong(&field, "text, as in [\"…\", \"…\"]"))?;
