@@ -7,12 +7,16 @@
 //! This is not a renderer's Markdown. Where real answers break its letter, the reading that keeps their citations wins: a
 //! fence may be closed with markers behind it, and may be indented however deep.
 
+mod fence;
+mod head;
+mod html;
 mod inline;
 pub(crate) mod link;
 
-use memchr::memmem;
-
 use super::span::Span;
+use fence::{Closers, Fence, closes_fence, opens_fence};
+use head::Head;
+use html::{BlockEnd, html_block};
 
 /// Why brackets in a region do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +51,15 @@ pub struct Region {
 /// ```
 #[must_use]
 pub fn regions(text: &str) -> Vec<Region> {
-    let mut pass =
-        BlockPass { text, regions: Vec::new(), segment: None, state: State::Text, in_list: false, quotes: 0 };
+    let mut pass = BlockPass {
+        text,
+        regions: Vec::new(),
+        segment: None,
+        state: State::Text,
+        in_list: false,
+        quotes: 0,
+        closers: None,
+    };
     let mut after_blank = true;
     for line in lines(text) {
         after_blank = pass.line(line, after_blank);
@@ -67,10 +78,10 @@ pub fn regions(text: &str) -> Vec<Region> {
 
 /// What the block pass is inside of.
 enum State {
-    /// In a fence of `len` times `mark`, since byte `start`.
-    Fence { mark: u8, len: usize, start: usize },
-    /// In an HTML block since byte `start`, until `end` occurs.
-    Html { end: &'static str, start: usize },
+    /// In a fence since byte `start`.
+    Fence { fence: Fence, start: usize },
+    /// In an HTML block since byte `start`, until this end occurs.
+    Html { end: BlockEnd, start: usize },
     /// Lines of indented code.
     Indented,
     /// Ordinary lines.
@@ -85,26 +96,36 @@ struct BlockPass<'a> {
     state: State,
     in_list: bool,
     quotes: usize,
+    /// Built at the first fence in a list.
+    closers: Option<Closers>,
 }
 
 impl BlockPass<'_> {
     /// Takes one line (without its break); says whether the next line stands behind a blank one.
     fn line(&mut self, line: Span, after_blank: bool) -> bool {
         match self.state {
-            State::Fence { mark, len, start } => {
-                if let Some(rest) = closes_fence(line.of(self.text), mark, len) {
+            State::Fence { fence, start } => {
+                let written = line.of(self.text);
+                if let Some(rest) = closes_fence(written, fence) {
                     self.code(Span::new(start, line.start + rest));
                     self.state = State::Text;
                     self.extend(Span::new(line.start + rest, line.end));
+                    return false;
+                }
+                let head = Head::read(written);
+                let outside = |column| !head.blank && head.indent < column;
+                if head.quotes < fence.quotes || fence.column.is_some_and(outside) {
+                    self.code(Span::new(start, line.start));
+                    self.state = State::Text;
+                    return self.ordinary(line, true);
                 }
                 false
             }
             State::Html { end, start } => {
-                if let Some(at) = memmem::find(line.of(self.text).as_bytes(), end.as_bytes()) {
-                    let stop = line.start + at + end.len();
-                    self.code(Span::new(start, stop));
+                if let Some(at) = end.find(line.of(self.text).as_bytes()) {
+                    self.code(Span::new(start, line.start + at));
                     self.state = State::Text;
-                    self.extend(Span::new(stop, line.end));
+                    self.extend(Span::new(line.start + at, line.end));
                 }
                 false
             }
@@ -125,7 +146,11 @@ impl BlockPass<'_> {
         if let Some((mark, len)) = opens_fence(content) {
             self.flush();
             self.in_list |= head.item;
-            self.state = State::Fence { mark, len, start: body };
+            let text = self.text;
+            let mut is_closed = || self.closers.get_or_insert_with(|| Closers::new(text)).any(line.end, mark, len);
+            let in_list_and_open = self.in_list && head.body > 0 && !is_closed();
+            let column = in_list_and_open.then_some(head.body);
+            self.state = State::Fence { fence: Fence { mark, len, quotes: head.quotes, column }, start: body };
             return false;
         }
         if head.item {
@@ -185,128 +210,8 @@ impl BlockPass<'_> {
     }
 }
 
-/// The beginning of a line: block quote signs, list markers, indentation.
-struct Head {
-    /// Columns of white space behind the quote signs, before anything else.
-    indent: usize,
-    quotes: usize,
-    /// A list marker stands here.
-    item: bool,
-    /// Nothing but white space and quote signs.
-    blank: bool,
-    /// Bytes before the content.
-    body: usize,
-}
-
-impl Head {
-    fn read(line: &str) -> Self {
-        let bytes = line.as_bytes();
-        let mut head = Self { indent: 0, quotes: 0, item: false, blank: false, body: 0 };
-        loop {
-            let (columns, at) = white_space(bytes, head.body);
-            match bytes.get(at) {
-                None => {
-                    head.blank = !head.item;
-                    head.body = at;
-                    return head;
-                }
-                Some(b'>') if !head.item => {
-                    head.quotes += 1;
-                    head.indent = 0;
-                    // One space behind the sign belongs to the sign.
-                    head.body = at + 1 + usize::from(bytes.get(at + 1) == Some(&b' '));
-                }
-                Some(_) => {
-                    if !head.item {
-                        head.indent = columns;
-                    }
-                    head.body = at;
-                    match list_marker(bytes, at) {
-                        Some(len) => {
-                            head.item = true;
-                            head.body = at + len;
-                        }
-                        None => return head,
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Columns of white space at `at` (a tab reaches the next multiple of four), and where it ends.
-fn white_space(bytes: &[u8], mut at: usize) -> (usize, usize) {
-    let mut columns = 0;
-    while let Some(b @ (b' ' | b'\t')) = bytes.get(at) {
-        columns = if *b == b' ' { columns + 1 } else { (columns / 4 + 1) * 4 };
-        at += 1;
-    }
-    (columns, at)
-}
-
-/// Length of a list marker at `at`: `- `, `* `, `+ `, `1. `, `1) `.
-fn list_marker(bytes: &[u8], at: usize) -> Option<usize> {
-    let rest = bytes.get(at..)?;
-    let digits = rest.iter().take(10).take_while(|b| b.is_ascii_digit()).count();
-    let len = match rest.get(digits)? {
-        b'-' | b'*' | b'+' if digits == 0 => 1,
-        b'.' | b')' if (1..10).contains(&digits) => digits + 1,
-        _ => return None,
-    };
-    matches!(rest.get(len), None | Some(b' ' | b'\t')).then_some(len)
-}
-
-fn opens_fence(content: &str) -> Option<(u8, usize)> {
-    let bytes = content.as_bytes();
-    let mark = *bytes.first().filter(|b| matches!(b, b'`' | b'~'))?;
-    let len = run(bytes, mark);
-    let info_may_follow = mark == b'~' || memchr::memchr(b'`', bytes.get(len..)?).is_none();
-    (len >= 3 && info_may_follow).then_some((mark, len))
-}
-
-/// If the line closes the fence: where the text behind the fence begins.
-fn closes_fence(line: &str, mark: u8, len: usize) -> Option<usize> {
-    let at = line.len() - line.trim_start_matches([' ', '\t', '>']).len();
-    let got = run(line.as_bytes().get(at..)?, mark);
-    let rest = line.get(at + got..)?;
-    (got >= len && (rest.trim().is_empty() || only_markers(rest))).then_some(at + got)
-}
-
 fn run(bytes: &[u8], mark: u8) -> usize {
     bytes.iter().take_while(|&&b| b == mark).count()
-}
-
-/// True for text such as ` [2][3].`: bracketed groups with a digit each, nothing else but space and punctuation.
-fn only_markers(rest: &str) -> bool {
-    let (mut open, mut digit, mut groups) = (false, false, 0);
-    for c in rest.chars() {
-        match c {
-            '[' | '【' | '［' if !open => (open, digit) = (true, false),
-            ']' | '】' | '］' if open && digit => (open, groups) = (false, groups + 1),
-            _ if open => digit |= c.is_numeric(),
-            '.' | ',' | ';' | ':' => {}
-            _ if c.is_whitespace() => {}
-            _ => return false,
-        }
-    }
-    groups > 0 && !open
-}
-
-/// What ends the HTML block that begins here, if one begins and does not end on the same line.
-fn html_block(content: &str) -> Option<&'static str> {
-    const BLOCKS: [(&str, &str); 5] = [
-        ("<!--", "-->"),
-        ("<pre", "</pre>"),
-        ("<script", "</script>"),
-        ("<style", "</style>"),
-        ("<textarea", "</textarea>"),
-    ];
-    let bytes = content.as_bytes();
-    let (_, end) = BLOCKS.iter().find(|(begin, _)| {
-        let named = bytes.get(..begin.len()).is_some_and(|b| b.eq_ignore_ascii_case(begin.as_bytes()));
-        named && (*begin == "<!--" || matches!(bytes.get(begin.len()), None | Some(b' ' | b'\t' | b'>')))
-    })?;
-    memmem::find(bytes, end.as_bytes()).is_none().then_some(end)
 }
 
 /// Lines that share no inline context with their neighbours: headings, table rows, rules.
@@ -359,6 +264,12 @@ mod tests {
             ("- ```\n  a\n  ```\nb", "- ·\nb"),
             ("```\na\n``` [2].\nb", "· [2].\nb"),
             ("```\na\n``` x\nb", "·"),
+            ("> ```\n> a\n\nb", "> ·\nb"),
+            ("> ```\n> a\n> ```\n> b", "> ·\n> b"),
+            ("- a\n  ```\n  b\n\nc", "- a\n  ·c"),
+            ("- a\n  ```\nb\n  ```\nc", "- a\n  ·\nc"),
+            ("1. ```\n   a\n2. b", "1. ·2. b"),
+            ("<PRE>\n\n[1]</Pre > x", "· x"),
             ("~~~ x`y\na\n~~~", "·"),
             ("``` a`b\nc", "``` a`b\nc"),
             ("a\n\n    b\n\n    c\nd", "a\n\n·\n\n·\nd"),
@@ -400,6 +311,7 @@ mod tests {
             ("<y [1] and z>", "<y [1] and z>"),
             ("<https://e.example/[1]> a", "· a"),
             ("a <code>[1]</code> b", "a · b"),
+            ("a <CODE>[1]</Code > b", "a · b"),
             ("a <code>[1] b", "a ·[1] b"),
             ("<|file-1|>", "<|file-1|>"),
             ("a <!-- b --> c <!-- d", "a · c <!-- d"),

@@ -8,7 +8,11 @@ use std::collections::HashMap;
 use memchr::{memchr_iter, memmem};
 
 use super::super::span::Span;
+use super::html::closing_tag;
 use super::{Kind, Region, run};
+
+/// Elements whose content is code.
+const CODE_TAGS: [&str; 2] = ["code", "pre"];
 
 /// Adds the regions of `segment` to `regions`.
 pub(super) fn scan(text: &str, segment: Span, regions: &mut Vec<Region>) {
@@ -137,15 +141,25 @@ impl Pass<'_> {
             return;
         };
         let name = self.bytes.get(self.at + 1..end).unwrap_or_default();
-        let close: Option<&'static [u8]> = match name.split(|b| !b.is_ascii_alphanumeric()).next() {
-            Some(n) if n.eq_ignore_ascii_case(b"code") => Some(b"</code>"),
-            Some(n) if n.eq_ignore_ascii_case(b"pre") => Some(b"</pre>"),
-            _ => None,
-        };
-        match close.and_then(|close| Some(self.find(close, end)? + close.len())) {
+        let tag = name.split(|b| !b.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let close =
+            CODE_TAGS.iter().find(|t| tag.eq_ignore_ascii_case(t.as_bytes())).and_then(|t| self.closing_tag(t, end));
+        match close {
             Some(end) => self.take(end, Kind::Code),
             None => self.take(end, Kind::Html),
         }
+    }
+
+    /// Where `</name>` ends, at or behind `from`.
+    fn closing_tag(&mut self, name: &'static str, from: usize) -> Option<usize> {
+        if self.absent.contains(&name.as_bytes()) {
+            return None;
+        }
+        let found = self.bytes.get(from..).and_then(|rest| closing_tag(rest, name));
+        if found.is_none() {
+            self.absent.push(name.as_bytes());
+        }
+        found.map(|i| from + i)
     }
 
     /// `$$…$$`, and `$…$` that opens before a non-space and closes after a non-space that no digit follows.
