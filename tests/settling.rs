@@ -38,6 +38,11 @@ proptest! {
             // A range that is cut to its valid part gets a new end, always one of 1..=3.
             prop_assert!(rest.any(|r| r == c) || "123".contains(c), "{:?} from {:?}", settlement.text, text);
         }
+        let odd = |report: &citewire::cite::check::Report| {
+            let codes = report.problems.iter().map(|p| p.code);
+            codes.filter(|c| matches!(c, Code::UnclosedMarker | Code::LooksLikeCitation | Code::MarkerDefinition)).count()
+        };
+        prop_assert!(odd(&check(&settlement.text, &sources, rules)) <= odd(&before), "{:?} from {:?}", settlement.text, text);
         let same = settlement.text == text;
         prop_assert_eq!(settlement.replaced, !same);
         prop_assert_eq!(settlement.judgement.problems.iter().any(|p| p.fixed), !same);
@@ -197,11 +202,28 @@ fn a_text_over_its_limit_fails_and_never_looks_complete() {
 }
 
 #[test]
+fn removals_that_would_create_something_stay_and_the_others_are_made() {
+    for (text, expected) in [
+        ("ok [1]. x [9] y [[9]1] z [9].", "ok [1]. x y [[9]1] z."),
+        (&"x [9] y [[9]1] ".repeat(60), &"x y [[9]1] ".repeat(60)),
+        ("A [1]. See [[9]", "A [1]. See [[9]"),
+        ("A [1] [cite=, [9]1] and [9].", "A [1] [cite=, [9]1] and."),
+        ("A [2].\n[1][9]: http://a.example\nB [9]", "A [2].\n[1][9]: http://a.example\nB"),
+    ] {
+        let (grammar, sources) = (Grammar::default(), sources());
+        let rules = Rules { grammar: &grammar, refusal: REFUSAL };
+        let policy = Policy { rules, on_problem: OnProblem::Strip };
+        let settlement = settle(text.to_owned(), &FinishReason::new("stop"), &sources, policy);
+        assert_eq!(settlement.text, expected);
+    }
+}
+
+#[test]
 fn strip_of_a_long_hostile_text_ends_in_time() {
     let (grammar, sources) = (Grammar::default(), sources());
     let rules = Rules { grammar: &grammar, refusal: REFUSAL };
     for unit in ["[9]", "[[9]1]", "[9] [[9]1] ", "[1][9]: http://x\n", "[2-9] "] {
-        let text = unit.repeat(60_000 / unit.len());
+        let text = unit.repeat(300_000 / unit.len());
         let policy = Policy { rules, on_problem: OnProblem::Strip };
         let settlement = settle(text, &FinishReason::new("stop"), &sources, policy);
         assert!(!settlement.judgement.problems.is_empty(), "{unit:?}");

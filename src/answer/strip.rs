@@ -3,24 +3,35 @@
 //! A removal that would make the text read otherwise than "the remaining citations, nothing else" is not made. Whether it
 //! would is not guessed but read: the corrected text goes through the marker finder again.
 
-use crate::cite::check::Report;
+use std::collections::BTreeSet;
+
+use crate::cite::check::{Code, Report};
 use crate::cite::marker::{Grammar, Item, Marker, Names, find};
 use crate::cite::source::Sources;
 use crate::cite::span::Span;
 
-/// Readings of the corrected text at the most. One is the rule; more are needed only around removals that would create a
-/// marker. When they are used up, the markers not yet proven stay, with their problems.
-const MAX_READINGS: usize = 32;
+/// Readings of the corrected text at the most. One is the rule; each further one follows from removals that would have created
+/// something, and these are given up. What does not read right after the last one stays as it was.
+const MAX_READINGS: usize = 8;
 
 /// The text without invalid numbers and unknown ids; `None` when nothing can be taken out.
 #[must_use]
 pub(super) fn strip(text: &str, report: &Report, sources: &Sources, grammar: &Grammar) -> Option<String> {
-    let edits: Vec<Edit> = report.markers.iter().filter_map(|m| edit(text, m, sources)).collect();
-    let made = vec![false; edits.len()];
-    let mut proof = Proof { text, markers: &report.markers, sources, grammar, edits, made, readings: 0 };
-    proof.make(0..proof.edits.len());
-    let made: Vec<&Edit> = proof.made().collect();
-    (!made.is_empty()).then(|| apply(text, &made).0)
+    let mut edits: Vec<Edit> = report.markers.iter().filter_map(|m| edit(text, m, sources)).collect();
+    let was_closed = !report.problems.iter().any(|p| p.code == Code::UnclosedMarker);
+    let proof = Proof { text, markers: &report.markers, sources, grammar, was_closed };
+    for _ in 0..MAX_READINGS {
+        if edits.is_empty() {
+            return None;
+        }
+        let (new, blamed) = proof.read(&edits);
+        if blamed.is_empty() {
+            return Some(new);
+        }
+        let mut index = 0..;
+        edits.retain(|_| !index.next().is_some_and(|i| blamed.contains(&i)));
+    }
+    None
 }
 
 /// A marker that is to go or to be shortened.
@@ -105,7 +116,7 @@ fn shortened(text: &str, item: &Item, sources: &Sources) -> Option<String> {
 }
 
 /// The text with these edits (in order) made, and where in it each edited marker's place is.
-fn apply(text: &str, edits: &[&Edit]) -> (String, Vec<usize>) {
+fn apply(text: &str, edits: &[Edit]) -> (String, Vec<usize>) {
     let gone = cuts(text, edits);
     let mut out = String::with_capacity(text.len());
     let mut starts = Vec::with_capacity(edits.len());
@@ -121,7 +132,7 @@ fn apply(text: &str, edits: &[&Edit]) -> (String, Vec<usize>) {
 }
 
 /// What goes for each edit: the marker, with one space before it if white space, punctuation or the end follows.
-fn cuts(text: &str, edits: &[&Edit]) -> Vec<Span> {
+fn cuts(text: &str, edits: &[Edit]) -> Vec<Span> {
     let mut cuts: Vec<Span> = Vec::with_capacity(edits.len());
     let mut next: Option<(Span, bool)> = None;
     for edit in edits.iter().rev() {
@@ -152,60 +163,95 @@ struct Proof<'a> {
     markers: &'a [Marker],
     sources: &'a Sources,
     grammar: &'a Grammar,
-    edits: Vec<Edit>,
-    /// Which edits are made.
-    made: Vec<bool>,
-    readings: usize,
+    /// The text does not end inside a marker.
+    was_closed: bool,
 }
 
 impl Proof<'_> {
-    /// Makes the edits of `range` beside those made already: all when they hold together, else as many halves as hold.
-    fn make(&mut self, range: std::ops::Range<usize>) {
-        if range.is_empty() || self.readings >= MAX_READINGS {
-            return;
+    /// The text with `edits` made, and those of them that keep it from reading as exactly the remaining citations, each where
+    /// it must be, with nothing else that looks like one.
+    fn read(&self, edits: &[Edit]) -> (String, BTreeSet<usize>) {
+        let (new, starts) = apply(self.text, edits);
+        let expected = self.expected(edits, &starts);
+        let found = find(&new, self.sources, self.grammar);
+        let mut blame = Blame { new: &new, starts: &starts, blamed: BTreeSet::new(), line: None };
+        let mut expected = expected.into_iter().peekable();
+        for marker in &found.markers {
+            while let Some((missing, _)) = expected.next_if(|(start, _)| *start < marker.span.start) {
+                blame.line(missing);
+            }
+            if expected
+                .next_if(|(start, numbers)| *start == marker.span.start && *numbers == marker.numbers())
+                .is_none()
+            {
+                blame.inside(marker.span);
+            }
         }
-        self.set(range.clone(), true);
-        if self.holds() {
-            return;
+        expected.for_each(|(missing, _)| blame.line(missing));
+        for look_alike in &found.look_alikes {
+            if blame.edits_in(Span::new(look_alike.start + 1, look_alike.end)).next().is_some() {
+                blame.inside(*look_alike);
+            }
         }
-        self.set(range.clone(), false);
-        if range.len() > 1 {
-            let middle = range.start + range.len() / 2;
-            self.make(range.start..middle);
-            self.make(middle..range.end);
+        if let Some(unclosed) = found.unclosed.filter(|_| self.was_closed) {
+            blame.inside(unclosed);
         }
+        let blamed = blame.blamed;
+        (new, blamed)
     }
 
-    fn set(&mut self, range: std::ops::Range<usize>, to: bool) {
-        if let Some(made) = self.made.get_mut(range) {
-            made.fill(to);
-        }
-    }
-
-    fn made(&self) -> impl Iterator<Item = &Edit> {
-        self.edits.iter().zip(&self.made).filter_map(|(edit, made)| made.then_some(edit))
-    }
-
-    /// True when the new text reads as exactly the remaining citations, each where it must be.
-    fn holds(&mut self) -> bool {
-        self.readings += 1;
-        let edits: Vec<&Edit> = self.made().collect();
-        let (new, starts) = apply(self.text, &edits);
-        let mut expected: Vec<(usize, Vec<u32>)> = Vec::new();
+    /// Where each remaining marker begins in the new text, and what it must name.
+    fn expected(&self, edits: &[Edit], starts: &[usize]) -> Vec<(usize, Vec<u32>)> {
+        let mut expected = Vec::new();
         let mut edits = edits.iter().zip(starts).peekable();
         // How far the text behind the last edit has moved towards the front.
         let mut moved = 0;
         for marker in self.markers {
             if let Some((edit, start)) = edits.next_if(|(e, _)| e.marker == marker.span) {
                 if !edit.shorter.is_empty() {
-                    expected.push((start, edit.numbers.clone()));
+                    expected.push((*start, edit.numbers.clone()));
                 }
                 moved = marker.span.end.saturating_sub(start + edit.shorter.len());
             } else {
                 expected.push((marker.span.start - moved, marker.numbers()));
             }
         }
-        let read = find(&new, self.sources, self.grammar).markers;
-        read.iter().map(|m| (m.span.start, m.numbers())).eq(expected)
+        expected
+    }
+}
+
+/// Collects the edits that have to do with what reads wrong.
+struct Blame<'a> {
+    new: &'a str,
+    /// Where each edit was made.
+    starts: &'a [usize],
+    blamed: BTreeSet<usize>,
+    /// The line that was blamed last: each is looked at once.
+    line: Option<Span>,
+}
+
+impl Blame<'_> {
+    /// The edits made in this span, its ends included.
+    fn edits_in(&self, span: Span) -> std::ops::Range<usize> {
+        self.starts.partition_point(|&s| s < span.start)..self.starts.partition_point(|&s| s <= span.end)
+    }
+
+    /// Something stands here that should not: the edits in it, or else on its line.
+    fn inside(&mut self, span: Span) {
+        let edits = self.edits_in(span);
+        if edits.is_empty() { self.line(span.start) } else { self.blamed.extend(edits) }
+    }
+
+    /// Something is wrong on the line of this place: its edits, or else all of them.
+    fn line(&mut self, at: usize) {
+        if self.line.is_some_and(|line| (line.start..=line.end).contains(&at)) {
+            return;
+        }
+        let (before, behind) = self.new.split_at_checked(at).unwrap_or((self.new, ""));
+        let start = before.rfind(['\n', '\r']).map_or(0, |i| i + 1);
+        let end = behind.find(['\n', '\r']).map_or(self.new.len(), |i| at + i);
+        self.line = Some(Span::new(start, end));
+        let edits = self.edits_in(Span::new(start, end));
+        self.blamed.extend(if edits.is_empty() { 0..self.starts.len() } else { edits });
     }
 }
