@@ -109,7 +109,8 @@ impl Session {
         self.trace_call(None);
         let timings = timings(self.began, self.retrieve, self.first_delta);
         let checking = Instant::now();
-        self.answer.finish(tape.released(), timings);
+        let Self { answer, .. } = self;
+        without_stopping_others(tape.released().len(), || answer.finish(tape.released(), timings));
         self.carry(tape);
         trace_settlement(&self.facts, tape, checking.elapsed(), self.began.elapsed());
     }
@@ -143,11 +144,15 @@ impl Drive for Session {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(Some(chunk))) => {
                     self.last_chunk = Some(Instant::now());
-                    match &chunk {
-                        Chunk::Text(text) => taken += text.len(),
-                        Chunk::Usage(usage) => self.usage = Some(*usage),
-                        _ => {}
-                    }
+                    taken += match &chunk {
+                        Chunk::Text(text) | Chunk::Reasoning(text) => text.len(),
+                        Chunk::Tool(delta) => delta.get().len(),
+                        Chunk::Usage(usage) => {
+                            self.usage = Some(*usage);
+                            0
+                        }
+                        Chunk::Finish(_) => 0,
+                    };
                     self.answer.push(chunk);
                     self.carry(tape);
                 }
@@ -196,6 +201,16 @@ pub fn refused(mut answer: Answer, facts: &Facts, began: Instant, retrieve: Opti
     let tape: Tape = std::iter::from_fn(|| answer.poll()).collect();
     trace_settlement(facts, &tape, Duration::ZERO, began.elapsed());
     tape
+}
+
+/// Text that is checked within a millisecond or so. What is longer may hold a thread for some of them.
+const CHECKED_AT_ONCE: usize = 64 * 1024;
+
+/// Runs `work` on a text of `len` bytes; for a long one the runtime is told, so that others go on meanwhile.
+fn without_stopping_others(len: usize, work: impl FnOnce()) {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    let can_move = Handle::try_current().is_ok_and(|h| h.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if len > CHECKED_AT_ONCE && can_move { tokio::task::block_in_place(work) } else { work() }
 }
 
 fn timings(began: Instant, retrieve: Option<Duration>, first_delta: Option<Instant>) -> Timings {

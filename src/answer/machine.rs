@@ -21,6 +21,9 @@ use super::settle::{Policy, Settlement, settle, settle_without_sources};
 use crate::cite::check::Rules;
 use crate::cite::marker::Grammar;
 
+/// What an event costs beside its text, in bytes: a flood of empty ones must end too.
+const EVENT_BYTES: usize = 64;
+
 /// How one answer is treated.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -130,7 +133,7 @@ impl Answer {
     }
 
     fn aside(&mut self, bytes: usize, event: Event) {
-        if self.fits(bytes) {
+        if self.fits(bytes + EVENT_BYTES) {
             match self.start.delivery {
                 Delivery::Hold => self.asides.push(event),
                 Delivery::Stream => self.out.push_back(event),

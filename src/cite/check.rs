@@ -1,6 +1,7 @@
 //! Turns an answer's text into judged citations and a list of problems. Bad text is data: every marker is judged, nothing
 //! stops at the first fault.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -9,6 +10,13 @@ use unicode_normalization::UnicodeNormalization;
 use super::marker::{self, Found, Grammar, Marker, Names};
 use super::source::Sources;
 use super::span::{Located, Ruler, Span};
+
+/// Citations listed at the most. A page of prose has dozens; a text made of nothing but markers has hundreds of thousands, and
+/// a list of them would be three hundred times its size.
+pub const MAX_CITATIONS: usize = 10_000;
+
+/// Problems of one kind listed at the most; one more says how many are not.
+pub const MAX_OF_A_KIND: usize = 1_000;
 
 /// What every check needs to know besides the text.
 #[derive(Debug, Clone, Copy)]
@@ -167,7 +175,7 @@ impl Problem {
 #[must_use]
 pub fn check(text: &str, sources: &Sources, rules: Rules<'_>) -> Report {
     let found = marker::find(text, sources, rules.grammar);
-    let mut problems = Vec::new();
+    let mut problems = Listed::default();
     let mut citations = Vec::new();
     let ruler = Ruler::new(text);
     let zero_based = counts_from_zero(&found.markers, sources);
@@ -182,8 +190,8 @@ pub fn check(text: &str, sources: &Sources, rules: Rules<'_>) -> Report {
             &mut problems,
         );
     }
-    problems.extend(odd_texts(text, &ruler, &found));
-    problems.sort_by_key(|p| p.at.map(|at| at.bytes.start));
+    odd_texts(text, &ruler, &found).for_each(|p| problems.push(p));
+    let mut problems = problems.into_order();
     let is_refusal = same_sentence(text, rules.refusal);
     let refuses = is_refusal || same_sentence(&less_markers(text, &found.markers), rules.refusal);
     if refuses && !found.markers.is_empty() {
@@ -201,10 +209,12 @@ fn judge(
     sources: &Sources,
     zero_based: bool,
     citations: &mut Vec<Citation>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Listed,
 ) {
     for n in marker.numbers() {
-        if sources.numbered(n).is_some() {
+        if sources.numbered(n).is_some() && citations.len() == MAX_CITATIONS {
+            continue;
+        } else if sources.numbered(n).is_some() {
             citations.push(Citation { n, marker: written.to_owned(), at });
         } else {
             let problem = Problem::at(Code::OutOfRange, at, format!("citation out of range: {n}"));
@@ -226,6 +236,34 @@ fn judge(
             }
             _ => {}
         }
+    }
+}
+
+/// A list of problems with a ceiling per kind.
+#[derive(Default)]
+struct Listed {
+    problems: Vec<Problem>,
+    /// How many of each kind came.
+    counts: BTreeMap<Code, usize>,
+}
+
+impl Listed {
+    fn push(&mut self, problem: Problem) {
+        let count = self.counts.entry(problem.code).or_default();
+        *count += 1;
+        if *count <= MAX_OF_A_KIND {
+            self.problems.push(problem);
+        }
+    }
+
+    /// The problems in the order of the text, then one for each kind of which not all are listed.
+    fn into_order(mut self) -> Vec<Problem> {
+        self.problems.sort_by_key(|p| p.at.map(|at| at.bytes.start));
+        let more = self.counts.iter().filter_map(|(code, count)| Some((*code, count.checked_sub(MAX_OF_A_KIND)?)));
+        let more = more.filter(|(_, more)| *more > 0);
+        self.problems
+            .extend(more.map(|(code, more)| Problem::new(code, format!("{more} more of this kind are not listed"))));
+        self.problems
     }
 }
 
@@ -280,6 +318,19 @@ fn less_markers(text: &str, markers: &[Marker]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_have_ceilings() {
+        let grammar = Grammar::default();
+        let text = "[1][7]".repeat(MAX_CITATIONS + 5);
+        let source =
+            super::super::source::Source { id: "a".into(), title: None, url: None, text: "t".into(), ocr: false };
+        let report = check(&text, &Sources::new(vec![source]), Rules { grammar: &grammar, refusal: "" });
+        assert_eq!(report.citations.len(), MAX_CITATIONS);
+        assert_eq!(report.problems.len(), MAX_OF_A_KIND + 1);
+        let last = report.problems.last().map(|p| (p.code, p.message.as_str()));
+        assert_eq!(last, Some((Code::OutOfRange, "9005 more of this kind are not listed")));
+    }
 
     #[test]
     fn refusal_sentences() {

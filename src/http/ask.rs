@@ -13,6 +13,15 @@ use crate::gateway::Question;
 use crate::model::script::Script;
 use crate::prompt::{Message, Role};
 
+/// Bytes of a source's id: it is repeated in every citation.
+const MAX_ID: usize = 256;
+
+/// Bytes of a source's title: a line for people.
+const MAX_TITLE: usize = 4096;
+
+/// Bytes of a source's url: what browsers still take.
+const MAX_URL: usize = 8192;
+
 /// A native request as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,6 +129,14 @@ pub(super) fn sources(given: Vec<SourceBody>, config: &Config) -> Result<Vec<Sou
     for (i, source) in given.iter().enumerate() {
         if source.id.is_empty() {
             return Err(invalid(format!("sources[{i}].id"), "the id must not be empty"));
+        }
+        let [title, url] = [&source.title, &source.url].map(|field| field.as_ref().map_or(0, String::len));
+        for (field, len, most) in [("id", source.id.len(), MAX_ID), ("title", title, MAX_TITLE), ("url", url, MAX_URL)]
+        {
+            if len > most {
+                let message = format!("expected at most {most} bytes, got {len}");
+                return Err(invalid(format!("sources[{i}].{field}"), message));
+            }
         }
         if !ids.insert(source.id.as_str()) {
             return Err(invalid(format!("sources[{i}].id"), "two sources have this id; ids must be unique"));

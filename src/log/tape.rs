@@ -16,7 +16,7 @@ enum Entry {
     Event(Box<Event>),
 }
 
-/// Bytes of text after which one read stops. Half doubles the frames of a reader that is far behind; double doubles what a
+/// Bytes after which one read stops. Half doubles the frames of a reader that is far behind; double doubles what a
 /// slow reader's connection buffers.
 const ONE_READ: usize = 16 * 1024;
 
@@ -59,29 +59,30 @@ impl Tape {
         self.entries.push(entry);
     }
 
-    /// Gives what stands behind the cursor, in order, and moves the cursor. Stops once [`ONE_READ`] bytes of text are given,
+    /// Gives what stands behind the cursor, in order, and moves the cursor. Stops once [`ONE_READ`] bytes are given,
     /// so a slow reader costs no second copy of a long answer.
     pub fn read(&self, cursor: &mut Cursor, mut each: impl FnMut(u64, Item<'_>)) {
-        let enough = cursor.text + ONE_READ;
+        let mut left = ONE_READ;
         let from = usize::try_from(cursor.seq).unwrap_or(usize::MAX);
         let mut entries = self.entries.iter().skip(from).peekable();
-        while let Some(entry) = entries.next() {
+        while let Some(entry) = entries.next().filter(|_| left > 0) {
             cursor.seq += 1;
             match entry {
                 Entry::Delta(end) => {
-                    let mut end = *end;
-                    while let Some(Entry::Delta(next)) = entries.peek().filter(|_| end < enough) {
+                    let (start, mut end) = (cursor.text, *end);
+                    while let Some(Entry::Delta(next)) = entries.peek().filter(|_| end - start < left) {
                         end = *next;
                         cursor.seq += 1;
                         entries.next();
                     }
-                    each(cursor.seq, Item::Delta(self.text.get(cursor.text..end).unwrap_or_default()));
+                    each(cursor.seq, Item::Delta(self.text.get(start..end).unwrap_or_default()));
                     cursor.text = end;
-                    if end >= enough {
-                        return;
-                    }
+                    left = left.saturating_sub(end - start);
                 }
-                Entry::Event(event) => each(cursor.seq, Item::Event(event)),
+                Entry::Event(event) => {
+                    each(cursor.seq, Item::Event(event));
+                    left = left.saturating_sub(event_bytes(event));
+                }
             }
         }
     }
@@ -160,16 +161,11 @@ impl Tape {
         if let Some(Event::Error(failure)) = self.last_event() { Some(failure) } else { None }
     }
 
-    /// Bytes that it keeps, roughly: text, records, and the sources' texts.
+    /// Bytes that it keeps, roughly: text, records, sources.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let words = |s: &crate::cite::source::Source| {
-            s.text.len() + s.id.len() + s.title.as_ref().map_or(0, String::len) + s.url.as_ref().map_or(0, String::len)
-        };
-        let sources: usize = self.start().map_or(0, |s| s.sources.iter().map(|(_, s)| words(s)).sum());
-        let standing = self.standing();
-        let replaced = if std::ptr::eq(standing, self.text.as_str()) { 0 } else { standing.len() };
-        self.text.len() + replaced + sources + self.entries.len() * size_of::<Entry>()
+        let events: usize = self.events().map(event_bytes).sum();
+        self.text.len() + events + self.entries.len() * size_of::<Entry>()
     }
 
     fn last_event(&self) -> Option<&Event> {
@@ -185,6 +181,28 @@ impl Tape {
             Entry::Delta(_) => None,
         })
     }
+}
+
+/// Bytes that an event keeps, roughly.
+fn event_bytes(event: &Event) -> usize {
+    let judged = |judgement: &Judgement| {
+        let citations = judgement.citations.iter().map(|c| size_of_val(c) + c.marker.len());
+        let problems =
+            judgement.problems.iter().map(|p| size_of_val(p) + p.message.len() + p.id.as_ref().map_or(0, String::len));
+        citations.chain(problems).sum::<usize>()
+    };
+    let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let beside = match event {
+        Event::Annotate(judgement) => judged(judgement),
+        Event::Delta(text) | Event::Reasoning(text) => text.len(),
+        Event::Replace(text, judgement) => text.len() + judged(judgement),
+        Event::Start(start) => {
+            start.sources.iter().map(|(_, s)| s.text.len() + s.id.len() + of(&s.title) + of(&s.url)).sum()
+        }
+        Event::Tool(delta) => delta.get().len(),
+        Event::Done(_) | Event::Error(_) => 0,
+    };
+    size_of_val(event) + beside
 }
 
 #[cfg(test)]
