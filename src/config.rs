@@ -273,10 +273,15 @@ fn model_choice(o: &mut Options, environment: impl Fn(&str) -> Option<String>) -
         return Ok(ModelChoice::Script(script));
     }
     let Some(url) = o.upstream.take() else {
+        if o.model.is_some() {
+            tracing::warn!("the setting model is ignored: no upstream is set that could be asked for it");
+        }
         return Ok(ModelChoice::Extractive);
     };
     let Some(model) = o.model.take().filter(|m| !m.trim().is_empty()) else {
-        return Err(bad("model", "an upstream needs the name of a model, such as --model gpt-4.1-mini"));
+        let why = "an upstream (--upstream, CITEWIRE_UPSTREAM or OPENAI_BASE_URL) needs the name of a model, such as \
+                   --model gpt-4.1-mini";
+        return Err(bad("model", why));
     };
     let api_key = environment(o.api_key_env.as_deref().unwrap_or("OPENAI_API_KEY"));
     let max_line_bytes = at_least_one("max_line_bytes", o.max_line_bytes, MIB)?;
@@ -353,7 +358,7 @@ mod tests {
             (with(|o| o.hold_limit = Some(4)), "", "hold_limit: expected 8 to 4096 bytes, got 4"),
             (with(|o| o.max_answers = Some(0)), "", "max_answers: expected at least 1, got 0"),
             (with(|o| o.top_k = Some(65)), "", "top_k: expected at most"),
-            (with(|o| o.upstream = Some("http://a".into())), "", "model: an upstream needs"),
+            (with(|o| o.upstream = Some("http://a".into())), "", "model: an upstream (--upstream"),
             (with(|o| o.log = Some("redis://a".into())), "", "log: expected memory"),
             (with(|o| (o.script, o.upstream) = (Some("s".into()), Some("http://a".into()))), "", "script: a script"),
         ] {

@@ -278,6 +278,9 @@ fn retriever(config: &Config) -> Result<(Option<Arc<dyn Retriever>>, String), Bu
         Docs::Folder(folder) => Corpus::open(folder, &config.index_dir)?,
     };
     let size = corpus.size();
+    if size.passages == 0 {
+        tracing::warn!("no documents to search: every question without sources of its own will be refused");
+    }
     let description = format!("{}: {} documents, {} passages", corpus.name(), size.documents, size.passages);
     Ok((Some(Arc::new(corpus)), description))
 }

@@ -107,7 +107,9 @@ impl Session {
 
     fn finish(&mut self, tape: &mut Tape) {
         self.trace_call(None);
-        let timings = timings(self.began, self.retrieve, self.first_delta);
+        // The text of a held answer is released now.
+        let released = self.first_delta.or_else(|| self.answer.is_held().then(Instant::now));
+        let timings = timings(self.began, self.retrieve, released);
         let checking = Instant::now();
         let Self { answer, .. } = self;
         without_stopping_others(tape.released().len(), || answer.finish(tape.released(), timings));

@@ -100,6 +100,12 @@ impl Answer {
         self.finish.as_ref()
     }
 
+    /// True when nothing is released before the answer is settled.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.start.delivery == Delivery::Hold
+    }
+
     /// Counts a call to the model.
     pub fn called(&mut self) {
         self.model_calls += 1;

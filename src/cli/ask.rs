@@ -78,10 +78,10 @@ async fn follow(live: &Arc<Live>, json: bool) -> Result<ExitCode, Trouble> {
             break;
         }
     }
-    written.map_err(|e| Trouble(format!("cannot write the answer: {e}")))?;
+    super::written(written)?;
     if json {
         let record = record(live).ok_or_else(|| Trouble::new("the answer has no beginning"))?;
-        anstream::println!("{}", String::from_utf8_lossy(&record));
+        super::say(format_args!("{}\n", String::from_utf8_lossy(&record)))?;
     }
     match live.with_tape(|tape| tape.error().cloned()).or(failed) {
         Some(failure) => {

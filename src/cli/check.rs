@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{SourcesArg, Trouble, paint, read, read_sources};
+use super::{SourcesArg, Trouble, paint, read, read_sources, say};
 use crate::answer::event::{FinishReason, OnProblem};
 use crate::answer::settle::{Policy, settle};
 use crate::cite::check::{Rules, Severity};
@@ -41,12 +41,11 @@ pub(super) fn run(check: &Check) -> Result<ExitCode, Trouble> {
     let judgement = &settlement.judgement;
     if check.json {
         let json = native::checked(&settlement.text, judgement, &sources);
-        anstream::println!("{}", String::from_utf8_lossy(&json));
+        say(format_args!("{}\n", String::from_utf8_lossy(&json)))?;
     } else {
-        anstream::println!("{}\n", paint::answer(&settlement.text, judgement));
-        anstream::println!("{}", paint::verdict(judgement));
-        anstream::print!("{}", paint::problems(judgement));
-        anstream::print!("\nSources\n{}", paint::sources(&sources, judgement));
+        say(format_args!("{}\n\n", paint::answer(&settlement.text, judgement)))?;
+        say(format_args!("{}\n{}", paint::verdict(judgement), paint::problems(judgement)))?;
+        say(format_args!("\nSources\n{}", paint::sources(&sources, judgement)))?;
     }
     let errors = judgement.problems.iter().any(|p| p.code.severity() == Severity::Error);
     Ok(if errors { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -8,6 +8,7 @@ mod replay;
 mod serve;
 
 use std::fmt;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -46,7 +47,8 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("CITEWIRE_LOG_LEVEL")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
     let result = match cli.command {
         None => serve::run(cli.serve),
         Some(Command::Serve(options)) => serve::run(options),
@@ -79,10 +81,25 @@ fn runtime() -> Result<tokio::runtime::Runtime, Trouble> {
     tokio::runtime::Runtime::new().map_err(|e| Trouble(format!("the asynchronous runtime cannot start: {e}")))
 }
 
+/// Writes to standard output. A reader that has seen enough (`| head`) ends the process, quietly.
+fn say(text: impl fmt::Display) -> Result<(), Trouble> {
+    let mut out = anstream::stdout();
+    written(write!(out, "{text}").and_then(|()| out.flush()))
+}
+
+fn written(result: std::io::Result<()>) -> Result<(), Trouble> {
+    match result {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(e) => Err(Trouble(format!("cannot write to standard output: {e}"))),
+    }
+}
+
 /// Reads a file, or standard input for `-`.
 fn read(path: &str) -> Result<String, Trouble> {
     let read = if path == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
-    read.map_err(|e| Trouble(format!("cannot read {path}: {e}")))
+    let text = read.map_err(|e| Trouble(format!("cannot read {path}: {e}")))?;
+    Ok(text.strip_prefix('\u{FEFF}').map(str::to_owned).unwrap_or(text))
 }
 
 #[derive(Deserialize)]
@@ -93,6 +110,7 @@ enum SourcesFile {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SourceEntry {
     id: String,
     title: Option<String>,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use super::{SourceEntry, Trouble, paint, read};
+use super::{SourceEntry, Trouble, paint, read, say};
 use crate::answer::holdback::HoldBack;
 use crate::cite::check::{Rules, check};
 use crate::cite::marker::{Grammar, Marker, Names};
@@ -80,9 +80,9 @@ pub(super) fn run(replay: &Replay) -> Result<ExitCode, Trouble> {
         return Err(Trouble(format!("{}: no streams in it", replay.file)));
     }
     if replay.json {
-        anstream::println!("{}", serde_json::to_string(&counts).map_err(Trouble::new)?);
+        say(format_args!("{}\n", serde_json::to_string(&counts).map_err(Trouble::new)?))?;
     } else {
-        print(&counts);
+        print(&counts)?;
     }
     let whole = counts.leaked == 0 && counts.lost_bytes == 0;
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -183,7 +183,7 @@ impl Random {
     }
 }
 
-fn print(counts: &Counts) {
+fn print(counts: &Counts) -> Result<(), Trouble> {
     let zero = |n: usize| if n == 0 { paint::GOOD } else { paint::BAD };
     let rows = [
         ("streams", counts.streams, paint::STRONG, ""),
@@ -198,9 +198,10 @@ fn print(counts: &Counts) {
     ];
     let (faint, end) = (paint::FAINT, paint::FAINT.render_reset());
     for (name, n, style, note) in rows {
-        anstream::println!("{name:<12}{style}{n:>10}{}  {faint}{note}{end}", style.render_reset());
+        say(format_args!("{name:<12}{style}{n:>10}{}  {faint}{note}{end}\n", style.render_reset()))?;
     }
     for (code, n) in &counts.problems {
-        anstream::println!("{code:<12}{n:>10}");
+        say(format_args!("{code:<12}{n:>10}\n"))?;
     }
+    Ok(())
 }

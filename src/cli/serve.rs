@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use super::{Trouble, paint, runtime};
-use crate::config::{Config, Options};
+use super::{Trouble, paint, runtime, say};
+use crate::config::{Config, Docs, Options};
 use crate::http::{Listening, Server};
 
 pub(super) fn run(options: Options) -> Result<ExitCode, Trouble> {
@@ -27,11 +27,17 @@ fn announce(listening: &Listening) -> Result<(), Trouble> {
     let address = listening.address().map_err(Trouble::new)?;
     let gateway = listening.gateway();
     let (strong, reset) = (paint::STRONG, paint::STRONG.render_reset());
-    anstream::println!("citewire {} at {strong}http://{address}{reset}", env!("CARGO_PKG_VERSION"));
-    anstream::println!("  model      {}", gateway.model_description());
-    anstream::println!("  documents  {}", gateway.docs_description());
-    anstream::println!("  ask        curl -N http://{address}/v1/answers -H 'content-type: application/json' \\");
-    anstream::println!("               -d '{{\"question\":\"How much is the monthly pass?\"}}'");
+    say(format_args!("citewire {} at {strong}http://{address}{reset}\n", env!("CARGO_PKG_VERSION")))?;
+    say(format_args!("  model      {}\n", gateway.model_description()))?;
+    say(format_args!("  documents  {}\n", gateway.docs_description()))?;
+    let question = match gateway.config().docs {
+        Docs::Builtin => "How much is the monthly pass?",
+        Docs::Folder(_) | Docs::None => "…",
+    };
+    say(format_args!(
+        "  ask        curl -N http://{address}/v1/answers -H 'content-type: application/json' \\\n\
+         \u{20}              -d '{{\"question\":\"{question}\"}}'\n"
+    ))?;
     Ok(())
 }
 

@@ -21,6 +21,10 @@ pub(super) async fn json<T: DeserializeOwned>(headers: &HeaderMap, body: Body, l
         let message = format!("expected content-type application/json, got {}", quoted(given));
         return Err(Failure::new(ErrorCode::UnsupportedMediaType, message));
     }
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        let message = "expected a body as it is, got a compressed one";
+        return Err(Failure::new(ErrorCode::UnsupportedMediaType, message));
+    }
     let read = tokio::time::timeout(READ_TIMEOUT, Limited::new(body, limit).collect()).await;
     let bytes = match read {
         Ok(Ok(body)) => body.to_bytes(),
@@ -121,10 +125,10 @@ fn plain(word: &str) -> &str {
 /// The reader's names of types, as people say them.
 fn in_words(kind: &str) -> &str {
     match kind {
-        "usize" | "u32" | "u64" => "a whole number",
+        "usize" | "u32" | "u64" => "a whole number from 0",
         "f64" => "a number",
         "integer" => "an integer",
-        "floating" => "a fraction",
+        "floating" => "a fraction or a very large number",
         "string" => "a string",
         "boolean" => "a boolean",
         "map" => "an object",
@@ -163,7 +167,7 @@ mod tests {
                 "top_k",
                 "invalid type: string \"a secret, expected nothing\", expected usize at line 1 column 2",
                 "top_k",
-                "expected a whole number, got a string",
+                "expected a whole number from 0, got a string",
             ),
             (
                 "on_problem",
@@ -181,7 +185,7 @@ mod tests {
                 "top_k",
                 "invalid value: integer `-1`, expected usize",
                 "top_k",
-                "expected a whole number, got an integer",
+                "expected a whole number from 0, got an integer",
             ),
         ] {
             let failure = misfit(if path == "." { "" } else { path }, "", said);

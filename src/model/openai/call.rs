@@ -96,8 +96,9 @@ impl Call {
                 Ok(())
             }
             // The server closed its side while the request was on its way.
-            (Err(NoHead::Cut), Origin::Pooled) => self.retry(ModelError::Truncated),
-            (Err(NoHead::Cut), Origin::Fresh) => Err(ModelError::Truncated),
+            (Err(NoHead::Cut), Origin::Pooled) => self.retry(no_answer()),
+            // It may be at work on the request already, so asking again could be paid twice.
+            (Err(NoHead::Cut), Origin::Fresh) => Err(no_answer()),
             (Err(NoHead::NotHttp), _) => Err(invalid("an HTTP/1.1 response", "something else")),
         }
     }
@@ -178,4 +179,9 @@ fn poll_reading(
         }
     }
     reader.next().map_or(Poll::Pending, Poll::Ready)
+}
+
+/// The connection ended before the first byte of a response.
+fn no_answer() -> ModelError {
+    ModelError::Unreachable { why: "it closed the connection without an answer".to_owned() }
 }
