@@ -152,7 +152,7 @@ impl Gateway {
         let id = AnswerId::random().ok_or_else(no_randomness)?;
         let retrieved = question.sources.is_none();
         let found = self.find_sources(&mut question, &id, began).await?;
-        let retrieve = found.as_ref().map(|(_, took)| *took);
+        let retrieve = found.as_ref().map(|(_, took)| *took).filter(|_| retrieved);
         let is_empty_handed = found.as_ref().is_some_and(|(sources, _)| sources.is_empty());
         let sources = found.map(|(sources, _)| sources).unwrap_or_default();
         let model: Arc<dyn Model> = match question.script.clone() {
