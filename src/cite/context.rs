@@ -2,7 +2,7 @@
 //!
 //! Two passes, both linear on any text: lines first (fences, indented code, HTML blocks, definitions; this file), then the
 //! inline constructs of each run of ordinary lines (`inline`). Links are not found here, since what is a link depends on
-//! which brackets pair: the marker finder asks [`link::target`] when it sees a pair.
+//! which brackets pair: the marker finder asks `link::target` when it sees a pair.
 //!
 //! This is not a renderer's Markdown. Where real answers break its letter, the reading that keeps their citations wins: a
 //! fence may be closed with markers behind it, and may be indented however deep.

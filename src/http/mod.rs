@@ -3,7 +3,7 @@
 //! - `answers`: ask, follow, resume, look, stop. `ask`: the body of a question, checked field by field.
 //! - `check`: a finished answer, judged without a model.
 //! - `sse`: a follower as a response body. `error`: codes to statuses. `demo`: the page.
-//! - [`serve`]: sockets, connections, the drain.
+//! - `serve`: sockets, connections, the drain.
 
 mod answers;
 mod ask;

@@ -59,7 +59,7 @@ impl Tape {
         self.entries.push(entry);
     }
 
-    /// Gives what stands behind the cursor, in order, and moves the cursor. Stops once [`ONE_READ`] bytes are given,
+    /// Gives what stands behind the cursor, in order, and moves the cursor. Stops once 16 KiB are given,
     /// so a slow reader costs no second copy of a long answer.
     pub fn read(&self, cursor: &mut Cursor, mut each: impl FnMut(u64, Item<'_>)) {
         let mut left = ONE_READ;
