@@ -172,6 +172,24 @@ proptest! {
     }
 }
 
+/// Texts in which law 3 was broken once.
+#[test]
+fn law_3_holds_where_foreign_spans_cross() {
+    for text in ["<|\u{e200}\u{e202}|>\u{e201}", "\u{e200}<|file-\u{e201}x|>", "<|[1†a|>]", "[1†a\u{e200}]\u{e201}"]
+    {
+        let found = find(text, &sources(), &Grammar::default());
+        let mut emitter = HoldBack::new(128);
+        let mut at = 0;
+        for c in text.chars() {
+            at += emitter.push(c.encode_utf8(&mut [0; 4])).len();
+            assert!(
+                !found.markers.iter().any(|m| m.brackets.start < at && at < m.brackets.end),
+                "{text:?} cut at {at}"
+            );
+        }
+    }
+}
+
 #[test]
 fn law_5_text_without_a_candidate_is_not_copied() {
     let mut emitter = HoldBack::new(128);

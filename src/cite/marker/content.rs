@@ -98,7 +98,7 @@ impl Reader<'_> {
     /// Reads the text between two brackets.
     pub(super) fn read(&self, text: &str, inside: Span) -> Reading {
         let content = inside.of(text);
-        if content.contains(['\u{E200}', '\u{E201}']) || content.contains("<|") || content.contains("|>") {
+        if holds_foreign_bracket(content) {
             return Reading::Prose;
         }
         let mut cursor = Cursor::new(content, inside.start);
@@ -264,6 +264,11 @@ impl Reader<'_> {
             || (rest.chars().count() == 1 && rest.chars().all(char::is_alphabetic))
             || rest.chars().any(|c| digit_value(c).is_some())
     }
+}
+
+/// True when an emitter that knows brackets only could see a foreign span begin or end inside: no marker holds that.
+pub(super) fn holds_foreign_bracket(content: &str) -> bool {
+    content.contains(['\u{E200}', '\u{E201}']) || content.contains("<|") || content.contains("|>")
 }
 
 /// What the id of a file begins with in `<|file-…|>`.

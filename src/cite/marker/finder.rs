@@ -163,6 +163,9 @@ impl Finder<'_> {
     fn foreign_closer(&mut self, kind: Foreign, at: usize, len: usize) -> usize {
         let Some((_, opener)) = self.foreign.take_if(|(k, o)| *k == kind && o.inside <= at) else { return len };
         let (span, inside) = (Span::new(opener.at, at + len), Span::new(opener.inside, at));
+        if content::holds_foreign_bracket(inside.of(self.text)) {
+            return len;
+        }
         let items = match kind {
             Foreign::Pipe => self.reader.file(self.text, inside),
             Foreign::PrivateUse => self.reader.private_use(self.text, inside),
