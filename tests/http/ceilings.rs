@@ -159,35 +159,52 @@ async fn which_are_kept(gate: &Gate, ids: &[String]) -> Vec<bool> {
     kept
 }
 
+/// Six answers to this question in `room` bytes: no more than `most` are kept, and what goes goes from the front.
+async fn check_kept(what: &str, question: &Value, room: usize, most: usize) -> Option<String> {
+    let gate = Gate::start(|o| o.max_kept_bytes = Some(room)).await;
+    let mut ids = Vec::new();
+    for _ in 0..6 {
+        ids.push(finished(&gate, question).await);
+    }
+    let kept = which_are_kept(&gate, &ids).await;
+    let is_right = kept.iter().filter(|k| **k).count() <= most && kept.is_sorted();
+    (!is_right).then(|| format!("{what}: expected at most {most} within {room} bytes, kept are {kept:?}"))
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_oldest_go_when_their_bytes_are_too_many() {
+    // 30 kB of it in each.
     let big = "word ".repeat(6_000);
-    let text = chunks(&[&big, "[1]."]);
     let mut source = chunks(&["Yes [1]."]);
     source["sources"] = json!([{"id": "a", "text": big}]);
+    for (what, question) in [("text", chunks(&[&big, "[1]."])), ("sources", source)] {
+        assert_eq!(check_kept(what, &question, 100_000, 3).await, None);
+        let one = check_kept(what, &question, 1_000_000, 5).await;
+        assert!(one.is_some_and(|kept| !kept.contains("false")), "{what}: all have room");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_and_titles_weigh_too() {
+    let big = "word ".repeat(6_000);
     let mut asked = chunks(&["Yes [1]."]);
     asked["question"] = json!(big);
     let mut named = chunks(&["Yes [1]."]);
     let title = "word ".repeat(800);
     named["sources"] = (0..8).map(|i| json!({"id": i.to_string(), "title": title, "text": ""})).collect();
-    let many = chunks(&[&"[1]".repeat(10_000)]);
-    let mut wrong = Vec::new();
-    for (what, question) in
-        [("text", text), ("sources", source), ("question", asked), ("titles", named), ("citations", many)]
-    {
-        let gate = Gate::start(|o| o.max_kept_bytes = Some(100_000)).await;
-        let mut ids = Vec::new();
-        for _ in 0..6 {
-            ids.push(finished(&gate, &question).await);
-        }
-        let kept = which_are_kept(&gate, &ids).await;
-        // Each is 30 kB at least, so no more than three fit; what goes goes from the front.
-        let count = kept.iter().filter(|k| **k).count();
-        if count > 3 || !kept.is_sorted() {
-            wrong.push(format!("{what}: {count} of 6 answers with 30 kB of it are kept within 100 kB: {kept:?}"));
-        }
+    for (what, question) in [("question", asked), ("title", named)] {
+        assert_eq!(check_kept(what, &question, 100_000, 3).await, None);
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A citation is a dozen numbers and its marker, whose three bytes are all that the text shows of it.
+#[tokio::test(start_paused = true)]
+async fn citations_and_problems_weigh_too() {
+    // 10,000 citations or 1,000 problems, as many as are listed, of at least 100 bytes each.
+    for (what, marker, room) in [("citations", "[1]", 1_000_000), ("problems", "[9]", 300_000)] {
+        let question = chunks(&[&marker.repeat(10_000)]);
+        assert_eq!(check_kept(what, &question, room, 2).await, None);
+    }
 }
 
 #[tokio::test]

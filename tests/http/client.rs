@@ -287,14 +287,17 @@ impl Stream {
         self.try_item().await.expect("the stream was cut")
     }
 
-    /// The next event; `None` at the end.
+    /// The next event; `None` at the end. Comments do not keep a test waiting for ever.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
-        loop {
-            match self.item().await? {
-                Item::Event(frame) => return Some(frame),
-                Item::Comment(_) => {}
+        let event = async {
+            loop {
+                match self.item().await? {
+                    Item::Event(frame) => return Some(frame),
+                    Item::Comment(_) => {}
+                }
             }
-        }
+        };
+        within(2 * PATIENCE, event).await
     }
 
     /// The next event, which is of this kind.

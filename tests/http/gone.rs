@@ -236,10 +236,12 @@ async fn what_is_over_leaves_memory() {
     .await;
     let endless = |gap: u64| scripted(&json!({"chunks": vec!["one "; 20], "gap_ms": gap}));
     let mut kept = Vec::new();
-    for how in ["done while read", "done alone", "abandoned", "timed out alone", "stopped alone"] {
+    for how in
+        ["done while read", "done alone", "done after coming back", "abandoned", "timed out alone", "stopped alone"]
+    {
         let question = match how {
             "done while read" => chunks(&["one ", "two [1]"]),
-            "done alone" => scripted(&json!({"chunks": ["one ", "two [1]"], "gap_ms": 10})),
+            "done alone" | "done after coming back" => scripted(&json!({"chunks": ["one ", "two [1]"], "gap_ms": 10})),
             "timed out alone" => endless(1000),
             _ => endless(99),
         };
@@ -255,13 +257,17 @@ async fn what_is_over_leaves_memory() {
             _ => stream.expect_text("one ").await,
         }
         drop(stream);
+        if how == "done after coming back" {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            gate.follow(&id, 2).await.rest().await.only("done");
+        }
         if how == "stopped alone" {
             tokio::time::sleep(Duration::from_millis(50)).await;
             assert_eq!(gate.delete(&id).await.head.status, 204);
         }
         let record = gate.record_when(&id, |r| r["state"] != "running").await;
         let code = record["error"]["code"].as_str().unwrap_or("none");
-        let expected = ["none", "none", "abandoned", "model_timeout", "stopped"][kept.len() - 1];
+        let expected = ["none", "none", "none", "abandoned", "model_timeout", "stopped"][kept.len() - 1];
         assert_eq!(code, expected, "{how}");
     }
     tokio::time::sleep(Duration::from_secs(10)).await;
