@@ -167,9 +167,12 @@ fn sources_of_any_kind_are_quoted() {
     let check = |question: &str, expected: &str| {
         assert_eq!(compose(&request(question, sources.clone())), expected, "{question:?}");
     };
-    check("Who was the first man on the Moon?", "Armstrong was the first man on the Moon [2].");
-    check("How long did the mission last?", "The mission lasted eight days [3].");
-    check("Who stayed in orbit?", "Michael Collins stayed in orbit [2].");
+    check(
+        "Who was the first man on the Moon?",
+        "Armstrong was the first man on the Moon [2]. Michael Collins stayed in orbit [2].",
+    );
+    check("How long did the mission last?", "The mission lasted eight days [3]. Fuel cells made the water [3].");
+    check("Who stayed in orbit?", "Michael Collins stayed in orbit [2]. Armstrong was the first man on the Moon [2].");
     check("How many moons does Jupiter have?", REFUSAL);
     check("What is the capital of France?", REFUSAL);
 }

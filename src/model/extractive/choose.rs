@@ -13,7 +13,7 @@ use crate::words;
 use crate::words::question::{Concept, Question};
 
 /// Most sentences of an answer: more is a page, not an answer.
-const MOST_SENTENCES: usize = 4;
+const MOST_SENTENCES: usize = 5;
 
 /// Share of the question's weight that a source must hold before one of its sentences opens an answer. For sources
 /// that no retriever chose it is the floor; below that of the corpus, so that what the corpus found is not refused here.
@@ -98,7 +98,7 @@ struct Judge {
     weights: Vec<f32>,
 }
 
-/// Up to [`MOST_SENTENCES`] sentences, the best first; none when no sentence answers `question`.
+/// Two to [`MOST_SENTENCES`] sentences, the best first; one when its source has no other; none when no sentence answers `question`.
 pub(super) fn choose(question: &str, sources: &Sources) -> Vec<Chosen> {
     let most = (MOST_BYTES / sources.len().max(1)).max(LEAST_PER_SOURCE);
     let readings: Vec<Reading> = sources.iter().map(|(n, source)| Reading::of(n, source, most)).collect();
@@ -114,6 +114,12 @@ pub(super) fn choose(question: &str, sources: &Sources) -> Vec<Chosen> {
         if chosen.len() < MOST_SENTENCES && worthy && candidate.goes_with(&chosen) {
             chosen.push(candidate);
         }
+    }
+    if chosen.len() == 1 {
+        // One sentence says little about where it stands; its neighbour in the source gives it a context.
+        let neighbours = [best.place.checked_add(1), best.place.checked_sub(1)].into_iter().flatten();
+        let at = |place: usize| candidates.iter().find(move |c| c.n == best.n && c.place == place);
+        chosen.extend(neighbours.filter_map(at).find(|c| c.goes_with(&[best])));
     }
     // What follows the best sentence in its source comes next, so that "It" still points at it.
     chosen.sort_by_key(|c| (c.n != best.n, c.place < best.place, c.n, c.place));
