@@ -195,7 +195,11 @@ mod tests {
             &["Dogs chew bones.", "The cat\neats fish. It sleeps."],
             "The cat eats fish [2].",
         );
-        check("What does the cat eat?", &["- the cat eats fish\n- the dog chews"], "the cat eats fish [1].");
+        check(
+            "What does the cat eat?",
+            &["- the cat eats fish\n- the dog chews"],
+            "the cat eats fish [1]. the dog chews [1].",
+        );
     }
 
     #[test]
