@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::answer::event::{Chunk, Event, Failure, Timings, Usage};
+use crate::answer::event::{Chunk, Event, Failure, Timings};
 use crate::answer::machine::Answer;
 use crate::log::live::Drive;
 use crate::log::tape::Tape;
@@ -40,7 +40,6 @@ pub struct Session {
     stream: Box<dyn ModelStream>,
     facts: Facts,
     deadlines: Deadlines,
-    usage: Option<Usage>,
     /// When the request came; durations count from here.
     began: Instant,
     /// When the model was asked.
@@ -81,7 +80,6 @@ impl Session {
             stream,
             facts,
             deadlines,
-            usage: None,
             began,
             asked: Instant::now(),
             last_chunk: None,
@@ -112,7 +110,7 @@ impl Session {
         let timings = timings(self.began, self.retrieve, released);
         let checking = Instant::now();
         let Self { answer, .. } = self;
-        without_stopping_others(tape.released().len(), || answer.finish(tape.released(), timings));
+        without_stopping_others(answer.bytes(), || answer.finish(tape.released(), timings));
         self.carry(tape);
         trace_settlement(&self.facts, tape, checking.elapsed(), self.began.elapsed());
     }
@@ -122,7 +120,8 @@ impl Session {
         self.trace_call(Some(code));
         self.answer.fail(failure);
         self.carry(tape);
-        let step = Step::Decision { verdict: None, reason: None, error: Some(code), model_calls: 1 };
+        let step =
+            Step::Decision { verdict: None, reason: None, error: Some(code), model_calls: self.answer.model_calls() };
         self.facts.trace.step(&self.facts.answer, self.began.elapsed(), step);
     }
 
@@ -131,7 +130,7 @@ impl Session {
             model: &self.facts.model,
             attempts: self.stream.attempts(),
             finish_reason: self.answer.finish_reason().map(|f| f.reason),
-            usage: self.usage,
+            usage: self.answer.usage(),
             error,
         };
         self.facts.trace.step(&self.facts.answer, self.asked.elapsed(), step);
@@ -149,11 +148,7 @@ impl Drive for Session {
                     taken += match &chunk {
                         Chunk::Text(text) | Chunk::Reasoning(text) => text.len(),
                         Chunk::Tool(delta) => delta.get().len(),
-                        Chunk::Usage(usage) => {
-                            self.usage = Some(*usage);
-                            0
-                        }
-                        Chunk::Finish(_) => 0,
+                        Chunk::Finish(_) | Chunk::Usage(_) => 0,
                     };
                     self.answer.push(chunk);
                     self.carry(tape);

@@ -106,6 +106,24 @@ impl Answer {
         self.start.delivery == Delivery::Hold
     }
 
+    /// Bytes that have come so far: text, reasoning and tool calls, released or not.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Tokens as the model server counted them last.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    /// Calls to the model so far.
+    #[must_use]
+    pub fn model_calls(&self) -> u32 {
+        self.model_calls
+    }
+
     /// Counts a call to the model.
     pub fn called(&mut self) {
         self.model_calls += 1;
